@@ -1,0 +1,1 @@
+"""A conversation, in plain Python over a tokenizer. No Chainlit, no vLLM."""

@@ -1,0 +1,1 @@
+"""Settings: every knob of the product, typed, in one place."""

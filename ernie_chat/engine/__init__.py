@@ -1,0 +1,1 @@
+"""The engine behind one small interface: start, stream(token ids) -> deltas, health."""

@@ -1,0 +1,67 @@
+"""What an engine is to the rest of the product: token ids in, deltas out.
+
+Knows nothing of vLLM, chats or browsers. `embedded` makes the real one, `fake` the one for
+unit tests of other rooms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+Finish = Literal["stop", "length", "abort"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How tokens are chosen. `temperature` 0 is greedy."""
+
+    temperature: float = 0.8
+    top_p: float = 0.8
+    repetition_penalty: float = 1.0
+    max_tokens: int = 1024
+    stop_token_ids: tuple[int, ...] = ()
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One answer to make. `len(prompt_ids) + sampling.max_tokens` fits the context."""
+
+    id: str
+    prompt_ids: Sequence[int]
+    sampling: Sampling
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delta:
+    """What is new since the last delta: whole characters of text, and the ids made.
+
+    `finish` is None until the last delta. `cached_tokens` of the prompt's `prompt_tokens` were
+    found in the prefix cache. `token_ids` holds every id generated, a stop token included.
+    """
+
+    text: str
+    token_ids: tuple[int, ...]
+    finish: Finish | None
+    prompt_tokens: int
+    cached_tokens: int
+
+
+class Engine(Protocol):
+    """One running engine."""
+
+    @property
+    def context_length(self) -> int:
+        """Tokens of prompt and answer together."""
+
+    def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
+        """The answer as it is made. Closing or cancelling the generator aborts the request in
+        the engine at once. Raises EngineDied when the engine is lost on the way."""
+
+    async def check(self) -> None:
+        """Returns when the engine is alive; raises EngineDied otherwise."""
+
+    def shutdown(self) -> None:
+        """Ends the engine's processes; blocks until they are gone. Idempotent."""

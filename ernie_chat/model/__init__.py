@@ -1,0 +1,1 @@
+"""Where weights and tokenizer come from: a folder, a hub, or the embedded model."""
