@@ -2,6 +2,11 @@
 // its state as Chainlit's "window_message", which arrives here as a message event; nothing polls.
 (() => {
   "use strict";
+
+  // Chainlit's default is dark for everyone; ours is what the system says, until someone chooses.
+  const THEME = "vite-ui-theme";
+  if (!localStorage.getItem(THEME)) localStorage.setItem(THEME, "system");
+
   const language = (navigator.language || "en").toLowerCase().startsWith("zh") ? "zh" : "en";
   const close = { en: "Close", zh: "关闭" };
   let dismissed = "";
@@ -12,29 +17,37 @@
     return made;
   }
 
-  const dots = element("span", { className: "ernie-dots", ariaHidden: "true" }, [
-    element("i"), element("i"), element("i"),
-  ]);
+  const strokes = ["i", "i", "i"].map((tag) => element(tag));
+  const dots = element("span", { className: "ernie-dots", ariaHidden: "true" }, strokes);
   const words = element("span");
+  const summary = element("summary");
+  const more = element("p");
+  const details = element("details", {}, [summary, more]);
   const progress = element("progress", { max: 1 });
   const button = element("button", { type: "button", textContent: "×", ariaLabel: close[language] });
   const banner = element("div", { id: "ernie-banner", role: "status", hidden: true }, [
-    dots, words, progress, button,
+    dots, words, details, progress, button,
   ]);
   button.addEventListener("click", () => {
-    dismissed = words.textContent;
+    dismissed = banner.dataset.text;
     banner.hidden = true;
   });
 
   function show(status) {
-    const text = status.text[language] || status.text.en;
+    const text = status.text[language];
+    const long = status.more && status.more[language];
     banner.dataset.state = status.state;
+    banner.dataset.text = text;
     words.textContent = text;
+    words.hidden = Boolean(long);
+    details.hidden = !long;
+    summary.textContent = text;
+    more.textContent = long || "";
     progress.hidden = typeof status.progress !== "number" || status.state !== "downloading";
     if (!progress.hidden) progress.value = status.progress;
     button.hidden = status.state !== "notice" && status.state !== "failed";
     banner.hidden = status.state === "ready" || text === dismissed;
-    document.documentElement.dataset.ernie = status.state;
+    document.documentElement.dataset.ernie = status.engine;
   }
 
   window.addEventListener("message", (event) => {

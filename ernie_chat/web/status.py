@@ -33,19 +33,21 @@ def payload(service: Service) -> dict[str, Any]:
     """The banner's state as plain data."""
     status = service.status()
     model = service.model()
-    kind, sentences = status.state, {at: sentence(status, at) for at in LANGUAGES}
+    kind: str = status.state
+    sentences = {at: sentence(status, at) for at in LANGUAGES}
+    more: dict[Language, str] | None = None
     if status.state == "ready" and status.restart_needed:
         kind, sentences = "notice", {at: text("restart_needed", at) for at in LANGUAGES}
     elif status.state == "ready" and model is not None and model.stands_in:
-        kind, sentences = "notice", {
-            at: text("stands_in", at, name=model.name, wanted=model.wanted) for at in LANGUAGES
-        }
+        kind, sentences = "notice", {at: text("stands_in", at, name=model.name) for at in LANGUAGES}
+        more = {at: text("get_ernie", at, wanted=model.wanted) for at in LANGUAGES}
     return {
         "type": "ernie-status",
+        "engine": status.state,
         "state": kind,
         "progress": status.progress,
         "text": sentences,
-        "model": model.name if model else None,
+        "more": more,
     }
 
 

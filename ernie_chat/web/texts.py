@@ -24,10 +24,14 @@ TEXTS: dict[str, dict[Language, str]] = {
         "zh": "引擎设置已更改，重新启动程序后生效。",
     },
     "stands_in": {
-        "en": "{name} answers here, a small English model, because {wanted} could not be fetched."
-        " To get ERNIE: connect to the network and restart, or set ERNIE_CHAT_MODEL to a folder"
-        " with its weights.",
-        "zh": "当前由小型英文模型 {name} 回答，因为无法获取 {wanted}。想用 ERNIE：联网后重新启动，"
+        "en": "{name} answers here, not ERNIE",
+        "zh": "当前由 {name} 回答，不是 ERNIE",
+    },
+    "get_ernie": {
+        "en": "{wanted} could not be fetched, so a small English model that ships with the app"
+        " stands in. To get ERNIE: connect to the network and restart, or set ERNIE_CHAT_MODEL to"
+        " a folder with its weights.",
+        "zh": "无法获取 {wanted}，暂由随程序附带的小型英文模型代替。想用 ERNIE：联网后重新启动，"
         "或把 ERNIE_CHAT_MODEL 设为存放其权重的文件夹。",
     },
     "waiting": {
