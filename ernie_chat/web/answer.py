@@ -22,6 +22,7 @@ class AnswerView:
         self.key = key
         self.language = language
         self.closed = False
+        self.gone = False
         self._message = cl.Message(content="")
         self._message.created_at = utc_now()  # else a data layer sorts the answer first
         self._socket = cl.context.session.socket_id
@@ -58,6 +59,7 @@ class AnswerView:
 
     async def remove(self) -> None:
         """Take the answer out of the page."""
+        self.gone = True
         await self.retire()
         await self._message.remove()
 

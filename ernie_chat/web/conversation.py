@@ -211,6 +211,8 @@ class Conversation:
                     shown.append(frame.text)
                     await view.show(frame.text)
         except asyncio.CancelledError:
+            if replaces is not None:
+                raise  # nothing new yet: the old answer stands
             stats.end = "stopped"
             task = asyncio.current_task()
             assert task is not None

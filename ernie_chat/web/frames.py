@@ -17,11 +17,13 @@ import regex
 
 from ernie_chat.engine.interface import Delta
 
-_LAST_GRAPHEME = regex.compile(r"(?r)\X")
+_GRAPHEME = regex.compile(r"\X")
 # Nothing that follows joins these, so they need not wait: white space, ASCII punctuation, and
 # ideographs, kana and their punctuation (variation selectors on ideographs are vanishingly rare
 # in generated text, and the browser joins them anyway).
-_CLOSED = regex.compile(r"[\s!-/:-@\[-`{-~\p{Han}\p{Hiragana}\p{Katakana}\u3000-\u303f\uff00-\uffef]")
+_CLOSED = regex.compile(
+    r"[\s!-/:-@\[-`{-~\p{Han}\p{Hiragana}\p{Katakana}\u3000-\u303f\uff00-\uffef]"
+)
 
 
 @dataclass(slots=True)
@@ -34,12 +36,10 @@ class GraphemeHold:
     def push(self, text: str) -> str:
         """The part of everything pushed so far that is complete."""
         text = self.held + text
-        last = _LAST_GRAPHEME.search(text)
-        if last is None or _CLOSED.fullmatch(last[0]):
-            self.held = ""
-            return text
-        self.held = last[0]
-        return text[: last.start()]
+        # Forwards: `text` begins at a boundary, and which flags belong together depends on it.
+        *_, last = _GRAPHEME.findall(text) or [""]
+        self.held = "" if _CLOSED.fullmatch(last) else last
+        return text[: len(text) - len(self.held)]
 
     def flush(self) -> str:
         """What was kept back, at the end of the answer."""

@@ -60,7 +60,7 @@ TEXTS: dict[str, dict[Language, str]] = {
         "中间的 {left_out:,} 个未读取。",
     },
     "forgotten": {
-        "en": "This chat has grown longer than I can remember; its oldest messages no longer count.",
+        "en": "This chat is longer than I can remember; its oldest messages no longer count.",
         "zh": "对话已超出我的记忆长度，最早的消息不再计入。",
     },
     "nothing_said": {"en": "(no answer)", "zh": "（没有回答）"},
