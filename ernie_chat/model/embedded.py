@@ -242,7 +242,8 @@ def _bfloat16(tensor: ReaderTensor) -> numpy.ndarray[Any, Any]:
     from gguf import dequantize
 
     # numpy has no bfloat16; gguf's own conversion also minds NaN and takes four times as long.
-    bits = dequantize(tensor.data, tensor.tensor_type).astype(np.float32).view(np.uint32)
+    floats: numpy.ndarray[Any, Any] = dequantize(tensor.data, tensor.tensor_type)
+    bits = floats.astype(np.float32).view(np.uint32)
     bits += 0x7FFF + ((bits >> 16) & 1)
     return (bits >> 16).astype(np.uint16)
 
