@@ -1,0 +1,93 @@
+"""The engine inside this process: vLLM's AsyncLLM behind the `Engine` protocol.
+
+Adapts and translates; owns no start (`start`) and no state (`keep`), so that new code after a
+reload can put a fresh adapter around the engine that runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, cast
+
+from ernie_chat.engine.detokenizer import Codec, Detokenizer
+from ernie_chat.engine.interface import Delta, Finish, Request, Sampling
+from ernie_chat.errors import EngineDied
+
+_FINISHES: dict[str, Finish] = {"length": "length", "abort": "abort"}
+
+
+class EmbeddedEngine:
+    """Implements `Engine` with an AsyncLLM."""
+
+    def __init__(self, llm: Any, codec: Codec) -> None:
+        self._llm = llm
+        self._codec = codec
+
+    @property
+    def context_length(self) -> int:
+        return cast(int, self._llm.model_config.max_model_len)
+
+    async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
+        text = Detokenizer(self._codec)
+        outputs = self._llm.generate(
+            {"prompt_token_ids": list(request.prompt_ids)},
+            _sampling_params(request.sampling),
+            request.id,
+        )
+        try:
+            async with aclosing(outputs):
+                async for output in outputs:
+                    yield _delta(request, output, text)
+        except Exception as error:
+            raise self._translated(error) from error
+
+    async def check(self) -> None:
+        if self._llm.errored:
+            raise EngineDied("the engine's process is gone")
+
+    def shutdown(self) -> None:
+        self._llm.shutdown()
+
+    def _translated(self, error: Exception) -> Exception:
+        if self._llm.errored or type(error).__name__ == "EngineDeadError":
+            return EngineDied(f"{type(error).__name__}: {error}")
+        if isinstance(error, ValueError):  # a request that can't be: a mistake of the caller
+            return ValueError(str(error))
+        return EngineDied(f"{type(error).__name__}: {error.__cause__ or error}")
+
+
+def _sampling_params(sampling: Sampling) -> Any:
+    from vllm.sampling_params import RequestOutputKind, SamplingParams
+
+    return SamplingParams(
+        temperature=sampling.temperature,
+        top_p=sampling.top_p,
+        repetition_penalty=sampling.repetition_penalty,
+        max_tokens=sampling.max_tokens,
+        stop_token_ids=list(sampling.stop_token_ids),
+        seed=sampling.seed,
+        detokenize=False,
+        output_kind=RequestOutputKind.DELTA,
+    )
+
+
+def _delta(request: Request, output: Any, text: Detokenizer) -> Delta:
+    completion = output.outputs[0]
+    ids = tuple(completion.token_ids)
+    finish: Finish | None = None
+    if output.finished:
+        finish = _FINISHES.get(completion.finish_reason, "stop")
+    spoken = ids
+    if finish == "stop" and ids and ids[-1] in request.sampling.stop_token_ids:
+        spoken = ids[:-1]
+    new = text.push(spoken)
+    if finish is not None:
+        new += text.flush()
+    return Delta(
+        text=new,
+        token_ids=ids,
+        finish=finish,
+        prompt_tokens=len(request.prompt_ids),
+        cached_tokens=output.num_cached_tokens or 0,
+    )

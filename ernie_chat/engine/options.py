@@ -1,0 +1,69 @@
+"""Settings and model to what vLLM is told: environment variables and engine arguments.
+
+Plain data, no vLLM import, so that it is tested in milliseconds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ernie_chat.config.settings import Settings
+from ernie_chat.engine.cpu import CPU_BLOCK_SIZE, fast_dtype, usable_cores
+from ernie_chat.model.source import Model
+
+
+def environment(settings: Settings, *, cuda: bool) -> dict[str, str]:
+    """Variables that must be set before vLLM and torch are first imported."""
+    quiet = settings.log_level != "DEBUG"
+    variables = {
+        "VLLM_LOGGING_LEVEL": "ERROR" if quiet else "INFO",
+        "VLLM_NO_USAGE_STATS": "1",
+        "DO_NOT_TRACK": "1",
+        # The model is a folder on this disk; nothing may look for updates.
+        "HF_HUB_OFFLINE": "1",
+        "TOKENIZERS_PARALLELISM": "false",  # its threads and a fork don't go together
+    }
+    if quiet:
+        variables |= {"TRANSFORMERS_VERBOSITY": "error", "GLOO_LOG_LEVEL": "ERROR"}
+    if not cuda:
+        variables |= {
+            # With "uni", the worker lives in the engine's process. AsyncLLM makes that process
+            # in any case; on a CPU vLLM accepts "uni" only when this is 0.
+            "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+            "OMP_NUM_THREADS": str(usable_cores()),
+        }
+    return variables
+
+
+def engine_arguments(settings: Settings, model: Model, *, cuda: bool) -> dict[str, Any]:
+    """Keyword arguments of vLLM's AsyncEngineArgs."""
+    context_length = min(settings.context_length, model.context_length)
+    arguments: dict[str, Any] = {
+        "model": str(model.folder),
+        "served_model_name": model.name,
+        "trust_remote_code": False,
+        "max_model_len": context_length,
+        "max_num_seqs": settings.max_num_seqs,
+        "enable_prefix_caching": True,
+        # Sampling is always said in full; vLLM's own reading of the file would override it.
+        "generation_config": "vllm",
+        "use_tqdm_on_load": False,
+        "enable_log_requests": False,
+    }
+    if cuda:
+        arguments |= {
+            "dtype": settings.dtype,
+            "gpu_memory_utilization": settings.gpu_memory_utilization,
+            "enforce_eager": bool(settings.enforce_eager),
+        }
+    else:
+        arguments |= {
+            "dtype": fast_dtype() if settings.dtype == "auto" else settings.dtype,
+            "kv_cache_memory_bytes": int(settings.kv_cache_gib * 2**30),
+            "enforce_eager": settings.enforce_eager is not False,
+            "distributed_executor_backend": "uni",
+            "block_size": CPU_BLOCK_SIZE,
+        }
+    if settings.block_size is not None:
+        arguments["block_size"] = settings.block_size
+    return arguments

@@ -1,0 +1,59 @@
+"""Builds vLLM's engine. Blocks for seconds: call `build` in a thread."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+from typing import Any
+
+from ernie_chat.config.settings import Settings
+from ernie_chat.engine.failure import explain
+from ernie_chat.engine.options import engine_arguments, environment
+from ernie_chat.engine.process import guarded_engine_process
+from ernie_chat.errors import ErnieChatError
+from ernie_chat.model.source import Model
+
+
+def build(settings: Settings, model: Model) -> Any:
+    """A started AsyncLLM. Raises EngineStartFailed, NotEnoughMemory, ModelCorrupt or
+    ModelUnsupported."""
+    cuda = has_cuda()
+    os.environ.update(environment(settings, cuda=cuda))
+    try:
+        return _build(settings, model, cuda=cuda)
+    except ErnieChatError:
+        raise
+    except Exception as error:
+        raise explain(model=model.name, kind=type(error).__name__, message=str(error)) from error
+
+
+def has_cuda() -> bool:
+    """Whether vLLM will run on an NVIDIA GPU. Initialises nothing."""
+    try:
+        version = importlib.metadata.version("vllm")
+    except importlib.metadata.PackageNotFoundError:
+        return False  # the CPU build has a name of its own
+    return "cpu" not in version and os.path.exists("/dev/nvidiactl")
+
+
+def _build(settings: Settings, model: Model, *, cuda: bool) -> Any:
+    from vllm.engine.arg_utils import AsyncEngineArgs
+    from vllm.v1.engine.async_llm import AsyncLLM
+
+    config = AsyncEngineArgs(**engine_arguments(settings, model, cuda=cuda)).create_engine_config()
+    fork = settings.engine_process == "fork" or (settings.engine_process == "auto" and not cuda)
+    # Creating the configuration sets this to "spawn" on a CPU, so it is set after that.
+    os.environ["VLLM_WORKER_MULTIPROC_METHOD"] = "fork" if fork else "spawn"
+    with guarded_engine_process(fork=fork) as reports:
+        try:
+            return AsyncLLM.from_vllm_config(config)
+        except Exception as error:
+            failure = reports.failure()
+            if failure is None:
+                raise
+            raise explain(
+                model=model.name,
+                kind=failure.kind,
+                message=failure.message,
+                trace=failure.trace,
+            ) from error

@@ -1,0 +1,196 @@
+"""The one engine of this process and the model it answers with: begins, tells how it is, ends.
+
+The meeting point of the rooms `model` and `engine`. What must survive a reload of the app is in
+`engine.keep`; a `Service` is only a view of it, so the new code's service goes on with the old
+code's engine, or with its start that is still in progress. Knows no browser and no chat.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import time
+from collections.abc import AsyncIterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ernie_chat.chat.tokenizer import Tokenizer
+from ernie_chat.config.settings import Settings, settings
+from ernie_chat.engine.embedded import EmbeddedEngine
+from ernie_chat.engine.interface import Engine, Request, Sampling
+from ernie_chat.engine.keep import kept, publish
+from ernie_chat.engine.process import end_engine_processes
+from ernie_chat.engine.start import build
+from ernie_chat.engine.status import SETTLED, Status
+from ernie_chat.engine.threads import in_own_thread
+from ernie_chat.errors import EngineDied, EngineStartFailed, EngineStopped, ErnieChatError
+from ernie_chat.model.locate import locate
+from ernie_chat.model.source import Generation, Model, Progress
+from ernie_chat.model.tokenizer import load_tokenizer
+
+log = logging.getLogger("ernie_chat")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """What is needed to answer."""
+
+    engine: Engine
+    model: Model
+    tokenizer: Tokenizer
+
+
+@functools.cache
+def service() -> Service:
+    """The service; one for each load of this module, all of them over the same engine."""
+    return Service(settings())
+
+
+class Service:
+    """Use from one event loop."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._running: Running | None = None
+        self._opening = asyncio.Lock()
+
+    def begin(self) -> None:
+        """Start finding the model and building the engine, unless that has been done. Returns at
+        once."""
+        keep = kept()
+        if keep.fingerprint is None:
+            keep.fingerprint = self._settings.engine_fingerprint()
+            publish(Status(state="loading"))
+            keep.starting = asyncio.create_task(_start(self._settings), name="engine start")
+
+    def status(self) -> Status:
+        keep = kept()
+        started_with = keep.fingerprint
+        return Status.from_plain(
+            keep.status,
+            restart_needed=started_with is not None
+            and started_with != self._settings.engine_fingerprint(),
+        )
+
+    async def changes(self) -> AsyncIterator[Status]:
+        """The status now, then at every change. States that pass while the caller is busy are
+        left out. Never ends by itself."""
+        while True:
+            changed = kept().changed
+            yield self.status()
+            await changed.wait()
+
+    def model(self) -> Model | None:
+        """The model, once it has been found."""
+        plain = kept().model
+        if plain is None:
+            return None
+        return Model(**plain | {"generation": Generation(**plain["generation"])})
+
+    async def ready(self) -> Running:
+        """The running engine, waited for. Raises what the start failed with, EngineDied, or
+        EngineStopped."""
+        async for status in self.changes():
+            if status.state in SETTLED:
+                break
+        if status.error is not None:
+            raise status.error
+        if status.state != "ready":
+            raise EngineStopped
+        async with self._opening:
+            if self._running is None:
+                self._running = await _open(kept().llm, self.model())
+        return self._running
+
+    async def shutdown(self) -> None:
+        """End the engine; its processes are gone when this returns. Idempotent."""
+        keep = kept()
+        publish(Status(state="stopped"))
+        if keep.starting is not None:
+            keep.starting.cancel()
+            keep.starting = None
+        llm, keep.llm = keep.llm, None
+        if llm is not None:
+            await in_own_thread(llm.shutdown, name="engine shutdown")
+        end_engine_processes()
+
+
+async def _open(llm: object, model: Model | None) -> Running:
+    assert model is not None
+    tokenizer = await asyncio.to_thread(load_tokenizer, model.folder)
+    return Running(engine=EmbeddedEngine(llm, tokenizer), model=model, tokenizer=tokenizer)
+
+
+async def _start(settings: Settings) -> None:
+    """From nothing to ready, or failed; told in the status and in one log line each."""
+    keep = kept()
+    try:
+        began = time.perf_counter()
+        model = await _find(settings)
+        keep.model = asdict(model)
+        log.info("model: %s (%s)%s", model.name, model.source, _seconds(began))
+        publish(Status(state="loading"))
+
+        began = time.perf_counter()
+        keep.llm = await in_own_thread(lambda: build(settings, model), name="engine start")
+        log.info("engine: loaded%s", _seconds(began))
+        publish(Status(state="warming"))
+
+        began = time.perf_counter()
+        await _warm_up(await _open(keep.llm, model))
+        keep.llm.output_handler.add_done_callback(_lost)
+        log.info("engine: ready%s", _seconds(began))
+        publish(Status(state="ready"))
+    except ErnieChatError as error:
+        _fail(error)
+    except Exception as error:
+        log.exception("the engine could not start")
+        _fail(EngineStartFailed(f"{type(error).__name__}: {error}"))
+    finally:
+        keep.starting = None
+
+
+async def _find(settings: Settings) -> Model:
+    loop = asyncio.get_running_loop()
+
+    def tell(progress: Progress) -> None:
+        share = progress.done / progress.total if progress.total else None
+        publish(Status(state="downloading", progress=share, hub=progress.hub))
+
+    return await in_own_thread(
+        lambda: locate(
+            settings,
+            on_progress=lambda progress: loop.call_soon_threadsafe(tell, progress),
+        ),
+        name="model search",
+    )
+
+
+async def _warm_up(running: Running) -> None:
+    """One short answer, so that the first user doesn't pay for what happens only once."""
+    request = Request(
+        id="warm-up",
+        prompt_ids=running.tokenizer.encode("Hello"),
+        sampling=Sampling(temperature=0.8, max_tokens=2),
+    )
+    async for _ in running.engine.stream(request):
+        pass
+
+
+def _lost(_: asyncio.Task[None]) -> None:
+    """The task that reads the engine's outputs has ended: nothing will answer any more."""
+    if kept().status["state"] == "ready":
+        error = EngineDied("the engine's process ended")
+        log.error("%s", error.detail)
+        publish(Status(state="failed", error=error))
+
+
+def _fail(error: ErnieChatError) -> None:
+    log.error("%s %s", error.sentence("en"), f"({error.detail})" if error.detail else "")
+    if kept().status["state"] != "stopped":
+        publish(Status(state="failed", error=error))
+
+
+def _seconds(began: float) -> str:
+    return f", {time.perf_counter() - began:.1f} s"
