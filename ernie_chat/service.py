@@ -13,7 +13,6 @@ import logging
 import time
 from collections.abc import AsyncIterator
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from ernie_chat.chat.tokenizer import Tokenizer
 from ernie_chat.config.settings import Settings, settings
@@ -158,10 +157,16 @@ async def _find(settings: Settings) -> Model:
         share = progress.done / progress.total if progress.total else None
         publish(Status(state="downloading", progress=share, hub=progress.hub))
 
+    def tell_from_thread(progress: Progress) -> None:
+        loop.call_soon_threadsafe(tell, progress)
+
     return await in_own_thread(
         lambda: locate(
-            settings,
-            on_progress=lambda progress: loop.call_soon_threadsafe(tell, progress),
+            model=settings.model,
+            hub=settings.hub,
+            hub_timeout_s=settings.hub_timeout_s,
+            cache_dir=settings.cache_dir,
+            on_progress=tell_from_thread,
         ),
         name="model search",
     )
