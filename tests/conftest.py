@@ -24,3 +24,19 @@ def tokenizer(embedded_folder: Path) -> Tokenizer:
     from ernie_chat.model.tokenizer import load_tokenizer
 
     return load_tokenizer(embedded_folder)
+
+
+@pytest.fixture(scope="session")
+def ernie_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a tokenizer built like ERNIE's, and no weights."""
+    from tests.support.ernie_tokenizer import write_ernie_tokenizer
+
+    return write_ernie_tokenizer(tmp_path_factory.mktemp("ernie") / "ERNIE-4.5-0.3B-PT")
+
+
+@pytest.fixture(scope="session")
+def ernie_tokenizer(ernie_folder: Path) -> Tokenizer:
+    """That tokenizer: byte fallback and U+2581, where the embedded model's is byte-level."""
+    from ernie_chat.model.tokenizer import load_tokenizer
+
+    return load_tokenizer(ernie_folder)

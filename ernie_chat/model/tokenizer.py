@@ -23,7 +23,9 @@ _CONTROL = re.compile(r"<\|[^|\s]+\|>|<mask:\d+>")
 """Spellings that are control tokens even where a tokenizer forgot to declare them special."""
 
 _BYTE = re.compile(r"<0x[0-9A-Fa-f]{2}>")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_NO_CHARACTER = re.compile("[\ud800-\udfff\U00040000-\U000dffff]")
+"""Halves of surrogate pairs can't be encoded; of the planes where Unicode has put nothing, some
+vocabularies lack the first byte, so that the rest would be broken text."""
 
 
 def load_tokenizer(folder: Path, *, name: str = "") -> ModelTokenizer:
@@ -43,10 +45,10 @@ def load_tokenizer(folder: Path, *, name: str = "") -> ModelTokenizer:
         if key.endswith("_token") and (token := _spelling(value))
     }
     template = ChatTemplate(_template_source(folder, config, name), names=names, model=name)
-    control = _control_tokens(backend, config, template.source)
     try:
+        control = _control_tokens(backend, config, template.source)
         plain = tokenizers.Tokenizer.from_str(json.dumps(_without(backend, control.keys())))
-    except Exception as error:  # the library raises bare Exception
+    except Exception as error:  # the library raises bare Exception; a wrong shape, what it may
         raise ModelCorrupt(str(error), model=name, file="tokenizer.json") from error
     return ModelTokenizer(plain, control, template, names)
 
@@ -86,9 +88,8 @@ class ModelTokenizer(Tokenizer):
         return self._template.render(messages, add_generation_prompt=add_generation_prompt)
 
     def _encoding(self, text: str) -> tokenizers.Encoding:
-        # Half of a surrogate pair is no character and can't be encoded; one for one, so that
-        # offsets stay true.
-        return self._plain.encode(_SURROGATE.sub("\ufffd", text), add_special_tokens=False)
+        # One for one, so that offsets stay true.
+        return self._plain.encode(_NO_CHARACTER.sub("\ufffd", text), add_special_tokens=False)
 
 
 # What the folder holds
