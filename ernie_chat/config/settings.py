@@ -10,13 +10,18 @@ import functools
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ernie_chat.errors import SettingsError
 
 ERNIE = "baidu/ERNIE-4.5-0.3B-PT"
 EMBEDDED = "embedded"
+
+
+def _number(value: object) -> object:
+    """A choice among numbers comes as text from the environment; Literal compares it as it is."""
+    return int(value) if isinstance(value, str) and value.isdecimal() else value
 
 
 class Settings(BaseSettings):
@@ -47,7 +52,7 @@ class Settings(BaseSettings):
     """Share of the GPU's memory the engine may take."""
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     """"auto": the checkpoint's on a GPU; on a CPU what was measured fastest there."""
-    block_size: Literal[8, 16, 32, 64, 128] | None = None
+    block_size: Annotated[Literal[8, 16, 32, 64, 128] | None, BeforeValidator(_number)] = None
     """Tokens in a KV block; None leaves it to the backend's default of ours."""
     enforce_eager: bool | None = None
     """No compiled graphs; None: eager on the CPU (starts at once), graphs on a GPU."""
