@@ -25,15 +25,17 @@ class ModelScope:
         from modelscope_hub.errors import CacheNotFound
 
         # Asked first, for the client makes folders in the home directory on sight.
-        if not HubConfig().cache_dir.is_dir() or _mark(repo).exists():
+        config = HubConfig()
+        if not config.cache_dir.is_dir() or _mark(repo).exists():
             return None
         try:
-            return Path(HubApi().download_repo(repo, "model", local_files_only=True))
+            return Path(HubApi(config).download_repo(repo, "model", local_files_only=True))
         except (CacheNotFound, OSError):
             return None
 
     def ask(self, repo: str, *, timeout_s: float) -> Listing:
         from modelscope_hub import HubApi
+        from modelscope_hub.config import HubConfig
         from modelscope_hub.errors import (
             AuthenticationError,
             InvalidParameter,
@@ -42,7 +44,8 @@ class ModelScope:
         )
 
         try:
-            api = HubApi(endpoint=HubApi().resolve_endpoint_for_read(repo))
+            endpoint = HubApi(HubConfig()).resolve_endpoint_for_read(repo)
+            api = HubApi(HubConfig(endpoint=endpoint))
             entries = api.legacy.list_repo_files(repo, "model")
         except (
             NotExistError, AuthenticationError, PermissionDeniedError, InvalidParameter,
