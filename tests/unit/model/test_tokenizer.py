@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,14 @@ from hypothesis import strategies as st
 from ernie_chat.chat.tokenizer import TemplateMessage, Tokenizer
 from ernie_chat.errors import ModelCorrupt, ModelUnsupported
 from ernie_chat.model.tokenizer import ModelTokenizer, load_tokenizer
-from tests.support.ernie_tokenizer import BEGIN, END, write_ernie_tokenizer
+from tests.support.ernie_tokenizer import (
+    BEGIN,
+    CONTROL,
+    END,
+    TEMPLATE,
+    TEXT,
+    write_ernie_tokenizer,
+)
 
 TEXTS = [
     "",
@@ -249,16 +257,27 @@ def test_ernie_template(ernie_tokenizer: Tokenizer) -> None:
     assert closed == f"{BEGIN}User: a\nAssistant: b{END}"
 
 
-def test_render_equals_transformers(folder: Path) -> None:
+def prompt_ids(tokenizer: ModelTokenizer, rendered: str) -> list[int]:
+    """Ids of a rendered template, for chats in which nobody types a control token."""
+    pattern = "|".join(map(re.escape, tokenizer.control_tokens))
+    ids: list[int] = []
+    for part in re.split(f"({pattern})", rendered):
+        control = part in tokenizer.control_tokens
+        ids += [tokenizer.control_id(part)] if control else tokenizer.encode(part)
+    return ids
+
+
+def test_prompts_equal_those_of_transformers(folder: Path) -> None:
     """In a process of its own: importing transformers takes longer than all other tests here."""
     script = """
 import json, sys
 from transformers import AutoTokenizer
 tokenizer = AutoTokenizer.from_pretrained(sys.argv[1], local_files_only=True)
-print(json.dumps([
-    tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=prompt)
-    for chat in json.loads(sys.argv[2]) for prompt in (False, True)
-]))
+def both(chat, prompt):
+    text = tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=prompt)
+    return text, tokenizer(text, add_special_tokens=False)["input_ids"]
+chats = json.loads(sys.argv[2])
+print(json.dumps([both(chat, prompt) for chat in chats for prompt in (False, True)]))
 """
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", script, str(folder), json.dumps(CHATS)],
@@ -266,11 +285,11 @@ print(json.dumps([
     )  # fmt: skip
     theirs = json.loads(done.stdout.splitlines()[-1])
     tokenizer = load_tokenizer(folder)
-    mine = [
-        tokenizer.render(chat, add_generation_prompt=prompt)
-        for chat in CHATS
-        for prompt in (False, True)
-    ]
+    mine = []
+    for chat in CHATS:
+        for prompt in (False, True):
+            rendered = tokenizer.render(chat, add_generation_prompt=prompt)
+            mine.append([rendered, prompt_ids(tokenizer, rendered)])
     assert mine == theirs
 
 
@@ -326,6 +345,57 @@ def test_a_template_that_fails_is_one_error(tmp_path: Path, source: str) -> None
     tokenizer = load_tokenizer(ernie_with(tmp_path, chat_template=source))
     with pytest.raises(ModelUnsupported):
         tokenizer.render(CHATS[0], add_generation_prompt=False)
+
+
+# SentencePiece
+
+
+@pytest.fixture(scope="module")
+def sentencepiece_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An older ERNIE revision: a SentencePiece file, and a class that exists only as code."""
+    import sentencepiece
+
+    folder = tmp_path_factory.mktemp("older-4.5")
+    (folder / "text").write_text(TEXT, encoding="utf-8")
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(folder / "text"), model_prefix=str(folder / "tokenizer"), model_type="bpe",
+        vocab_size=900, byte_fallback=True, add_dummy_prefix=False, character_coverage=1.0,
+        normalization_rule_name="identity", remove_extra_whitespaces=False, minloglevel=2,
+        unk_id=0, bos_id=1, eos_id=2, control_symbols=[f"<mask:{i}>" for i in range(8)],
+        user_defined_symbols=[BEGIN, END],
+    )  # fmt: skip
+    config = {
+        "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "cls_token": BEGIN,
+        "sep_token": END, "mask_token": "<mask:1>", "tokenizer_class": "Ernie4_5_Tokenizer",
+        "auto_map": {"AutoTokenizer": ["tokenization_ernie4_5.Ernie4_5_Tokenizer", None]},
+        "chat_template": TEMPLATE,
+    }  # fmt: skip
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    return folder
+
+
+def test_sentencepiece(sentencepiece_folder: Path) -> None:
+    import sentencepiece
+
+    tokenizer = load_tokenizer(sentencepiece_folder)
+    model = str(sentencepiece_folder / "tokenizer.model")
+    theirs = sentencepiece.SentencePieceProcessor(model_file=model)
+    assert set(tokenizer.control_tokens) == set(CONTROL)
+    for text in [*TEXTS, *TEXT.splitlines()]:
+        if "\0" not in text:
+            assert tokenizer.encode(text) == theirs.encode(text)
+        assert tokenizer.decode(tokenizer.encode(text)) == text
+        check_offsets(tokenizer, text)
+    test_no_control_token_can_be_typed(tokenizer)
+
+
+def test_damaged_sentencepiece(sentencepiece_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.model").write_bytes(b"no protobuf")
+    config = (sentencepiece_folder / "tokenizer_config.json").read_text()
+    (tmp_path / "tokenizer_config.json").write_text(config)
+    with pytest.raises(ModelCorrupt) as caught:
+        load_tokenizer(tmp_path)
+    assert caught.value.fields["file"] == "tokenizer.model"
 
 
 # Damage
