@@ -61,7 +61,7 @@ class Service:
         if keep.fingerprint is None:
             keep.fingerprint = self._settings.engine_fingerprint()
             publish(Status(state="loading"))
-            keep.starting = asyncio.create_task(_start(self._settings), name="engine start")
+            keep.starting = asyncio.create_task(self._start(), name="engine start")
 
     def status(self) -> Status:
         keep = kept()
@@ -97,10 +97,7 @@ class Service:
             raise status.error
         if status.state != "ready":
             raise EngineStopped
-        async with self._opening:
-            if self._running is None:
-                self._running = await _open(kept().llm, self.model())
-        return self._running
+        return await self._open()
 
     async def shutdown(self) -> None:
         """End the engine; its processes are gone when this returns. Idempotent."""
@@ -109,45 +106,51 @@ class Service:
         if keep.starting is not None:
             keep.starting.cancel()
             keep.starting = None
-        llm, keep.llm = keep.llm, None
+        llm, keep.llm, self._running = keep.llm, None, None
         if llm is not None:
             await in_own_thread(llm.shutdown, name="engine shutdown")
         end_engine_processes()
 
+    async def _start(self) -> None:
+        """From nothing to ready, or failed; told in the status and in a log line for each step."""
+        keep = kept()
+        try:
+            began = time.perf_counter()
+            model = await _find(self._settings)
+            keep.model = asdict(model)
+            log.info("model: %s from %s%s", model.name, model.source, _seconds(began))
+            publish(Status(state="loading"))
 
-async def _open(llm: object, model: Model | None) -> Running:
-    assert model is not None
-    tokenizer = await asyncio.to_thread(load_tokenizer, model.folder)
-    return Running(engine=EmbeddedEngine(llm, tokenizer), model=model, tokenizer=tokenizer)
+            began = time.perf_counter()
+            keep.llm = await in_own_thread(
+                lambda: build(self._settings, model), name="engine start"
+            )
+            log.info("engine: loaded%s", _seconds(began))
+            publish(Status(state="warming"))
 
+            began = time.perf_counter()
+            await _warm_up(await self._open())
+            keep.llm.output_handler.add_done_callback(_lost)
+            log.info("engine: ready%s", _seconds(began))
+            publish(Status(state="ready"))
+        except ErnieChatError as error:
+            _fail(error)
+        except Exception as error:
+            log.exception("the engine could not start")
+            _fail(EngineStartFailed(f"{type(error).__name__}: {error}"))
+        finally:
+            keep.starting = None
 
-async def _start(settings: Settings) -> None:
-    """From nothing to ready, or failed; told in the status and in one log line each."""
-    keep = kept()
-    try:
-        began = time.perf_counter()
-        model = await _find(settings)
-        keep.model = asdict(model)
-        log.info("model: %s (%s)%s", model.name, model.source, _seconds(began))
-        publish(Status(state="loading"))
-
-        began = time.perf_counter()
-        keep.llm = await in_own_thread(lambda: build(settings, model), name="engine start")
-        log.info("engine: loaded%s", _seconds(began))
-        publish(Status(state="warming"))
-
-        began = time.perf_counter()
-        await _warm_up(await _open(keep.llm, model))
-        keep.llm.output_handler.add_done_callback(_lost)
-        log.info("engine: ready%s", _seconds(began))
-        publish(Status(state="ready"))
-    except ErnieChatError as error:
-        _fail(error)
-    except Exception as error:
-        log.exception("the engine could not start")
-        _fail(EngineStartFailed(f"{type(error).__name__}: {error}"))
-    finally:
-        keep.starting = None
+    async def _open(self) -> Running:
+        """The kept engine in adapters of this load of the code."""
+        async with self._opening:
+            if self._running is None:
+                model = self.model()
+                assert model is not None
+                tokenizer = await asyncio.to_thread(load_tokenizer, model.folder)
+                engine = EmbeddedEngine(kept().llm, tokenizer)
+                self._running = Running(engine=engine, model=model, tokenizer=tokenizer)
+        return self._running
 
 
 async def _find(settings: Settings) -> Model:

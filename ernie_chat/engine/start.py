@@ -1,4 +1,4 @@
-"""Builds vLLM's engine. Blocks for seconds: call `build` in a thread."""
+"""Builds vLLM's engine. Blocks for seconds: call `build` in a thread of its own."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ernie_chat.model.source import Model
 
 
 def build(settings: Settings, model: Model) -> Any:
-    """A started AsyncLLM. Raises EngineStartFailed, NotEnoughMemory, ModelCorrupt or
-    ModelUnsupported."""
+    """A started AsyncLLM. Raises EngineStartFailed, NotEnoughMemory, ModelCorrupt,
+    ModelUnsupported or SettingsError."""
     cuda = has_cuda()
     os.environ.update(environment(settings, cuda=cuda))
     try:
@@ -24,7 +24,8 @@ def build(settings: Settings, model: Model) -> Any:
     except ErnieChatError:
         raise
     except Exception as error:
-        raise explain(model=model.name, kind=type(error).__name__, message=str(error)) from error
+        kind, message = type(error).__name__, str(error)
+        raise explain(model=model.name, kind=kind, message=message) from error
 
 
 def has_cuda() -> bool:
