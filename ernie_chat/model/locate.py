@@ -7,6 +7,7 @@ rooms of their own. Blocking: call it in a thread.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -42,8 +43,9 @@ def locate(
     """
     if model == EMBEDDED:
         return _embedded(cache_dir, wanted=model)
-    folder = Path(model).expanduser().absolute()
-    if folder.is_dir():
+    # os.path, for it takes a name that can't be a path as simply not there.
+    folder = Path(os.path.expanduser(model)).absolute()
+    if os.path.isdir(folder):
         return inspect(folder, name=folder.name, wanted=model, source="folder")
     if not _is_hub_name(model):
         raise ModelNotFound(f"{folder} is no folder", model=model)

@@ -46,7 +46,7 @@ class ChatTemplate:
         }
         try:
             return self._template.render(values)
-        except (jinja2.TemplateError, TypeError, ValueError, LookupError, OverflowError) as error:
+        except Exception as error:  # foreign code may fail in any way
             raise self._refusal(error) from error
 
     def _refusal(self, error: Exception) -> ModelUnsupported:

@@ -30,6 +30,8 @@ class FakeHub:
     """Method, path and Range header of every request."""
     tokens: set[str | None] = field(default_factory=set)
     """Authorization headers of requests about the model."""
+    storage_tokens: set[str | None] = field(default_factory=set)
+    """Those that came to the storage host, which must not learn them."""
     silent: threading.Event | None = None
     """While this is set to an event, answers wait for it."""
     cut: dict[str, int] = field(default_factory=dict)
@@ -46,10 +48,12 @@ class FakeHub:
 
     def gets(self, name: str) -> list[str | None]:
         """Range headers of the GETs for a file's content."""
+        large = (f"/storage/{name}", f"FilePath={name}")
+        ends = large if _is_large(name) else (f"/{name}", f"FilePath={name}")
         return [
             asked_range
             for method, path, asked_range in self.asked
-            if method == "GET" and path.endswith((f"/{name}", f"FilePath={name}"))
+            if method == "GET" and path.endswith(ends)
         ]
 
 
@@ -104,8 +108,13 @@ class _Handler(BaseHTTPRequestHandler):
             self._json({"id": hub.repo, "sha": COMMIT, "siblings": self._siblings()})
         elif path.startswith(f"/api/models/{hub.repo}/tree/"):
             self._json(self._tree())
+        elif resolve and resolve[1] in hub.files and _is_large(resolve[1]):
+            self._redirect(resolve[1])
         elif resolve and resolve[1] in hub.files:
             self._file(resolve[1])
+        elif path.startswith("/storage/"):
+            hub.storage_tokens.add(self.headers.get("Authorization"))
+            self._file(path.removeprefix("/storage/"))
         elif path == f"/api/v1/models/{hub.repo}/repo/files":
             self._json({"Code": 200, "Success": True, "Data": {"Files": self._entries()}})
         elif path == f"/api/v1/models/{hub.repo}/repo" and query["FilePath"][0] in hub.files:
@@ -148,6 +157,18 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command == "GET":
             self.wfile.write(body)
+
+    def _redirect(self, name: str) -> None:
+        """Large files lie on another host: this one by its other name."""
+        content = self.hub.files[name]
+        self.send_response(302)
+        port = urlsplit(self.hub.url).port
+        self.send_header("Location", f"http://localhost:{port}/storage/{name}")
+        self.send_header("X-Repo-Commit", COMMIT)
+        self.send_header("X-Linked-ETag", f'"{hashlib.sha256(content).hexdigest()}"')
+        self.send_header("X-Linked-Size", str(len(content)))
+        self.send_header("Content-Length", "0")
+        self.end_headers()
 
     def _file(self, name: str) -> None:
         hub, right = self.hub, self.hub.files[name]

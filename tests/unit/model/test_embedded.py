@@ -112,4 +112,5 @@ folder = embedded.write_embedded(Path(sys.argv[1]))
 assert embedded.is_whole(folder)
 assert not {"torch", "transformers", "llama_cpp"} & set(sys.modules)
 """
-    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True)
+    root = Path(__file__).parents[3]
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], cwd=root, check=True)

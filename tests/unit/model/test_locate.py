@@ -31,6 +31,7 @@ from ernie_chat.model.source import Model, Progress
 from tests.support.fake_hub import FakeHub, serve
 from tests.support.small_model import write_small_model
 
+ROOT = Path(__file__).parents[3]
 REPO = "someone/small-1.5-chat"
 UNWANTED = {
     "README.md": b"read me",
@@ -134,7 +135,17 @@ def test_damaged_folder_is_never_replaced(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["/no/such/folder", "./nowhere", "~/nowhere/at/all", "a/b/c", "a..b/c", "x" * 200]
+    "name",
+    [
+        "/no/such/folder",
+        "./nowhere",
+        "~/nowhere/at/all",
+        "a/b/c",
+        "a..b/c",
+        "x" * 9999,
+        "~nobody-here/x",
+        "a\0b",
+    ],
 )
 def test_no_folder_and_no_hub_name(world: World, name: str) -> None:
     with pytest.raises(ModelNotFound) as caught:
@@ -396,7 +407,7 @@ print(json.dumps([model.source, str(model.folder), attempts, heavy]))
 def in_a_process(model: str, **environment: str) -> tuple[str, Path, list[Any], list[str]]:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, model],
-        env=os.environ | environment, capture_output=True, text=True, check=True,
+        env=os.environ | environment, cwd=ROOT, capture_output=True, text=True, check=True,
     )  # fmt: skip
     source, folder, attempts, heavy = json.loads(done.stdout.splitlines()[-1])
     return source, Path(folder), attempts, heavy
@@ -422,6 +433,7 @@ def test_environment_of_the_clients(files: dict[str, bytes], tmp_path: Path) -> 
         assert source == "huggingface"
         assert folder.is_relative_to(home)
         assert hub.tokens == {"Bearer hf_secret"}
+        assert hub.storage_tokens == {None}
         assert attempts
         assert heavy == []
         source, _, attempts, _ = in_a_process(REPO, **environment)
