@@ -34,6 +34,7 @@ class ModelScope:
             return None
 
     def ask(self, repo: str, *, timeout_s: float) -> Listing:
+        import requests
         from modelscope_hub import HubApi
         from modelscope_hub.config import HubConfig
         from modelscope_hub.errors import (
@@ -44,7 +45,10 @@ class ModelScope:
         )
 
         try:
-            endpoint = HubApi(HubConfig()).resolve_endpoint_for_read(repo)
+            config = HubConfig()
+            # The client would try again and again where there is no way at all.
+            requests.head(str(config.endpoint), timeout=timeout_s)
+            endpoint = HubApi(config).resolve_endpoint_for_read(repo)
             api = HubApi(HubConfig(endpoint=endpoint))
             entries = api.legacy.list_repo_files(repo, "model")
         except (

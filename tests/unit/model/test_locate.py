@@ -27,6 +27,7 @@ from ernie_chat.errors import (
 from ernie_chat.model import embedded
 from ernie_chat.model.hubs import HubSilent, within
 from ernie_chat.model.locate import HubChoice, locate
+from ernie_chat.model.modelscope import ModelScope
 from ernie_chat.model.source import Model, Progress
 from tests.support.fake_hub import FakeHub, serve
 from tests.support.small_model import write_small_model
@@ -324,6 +325,18 @@ def test_no_hub_answers(world: World) -> None:
     with pytest.raises(ModelNotFound) as caught:
         world.locate(timeout_s=0.2)
     assert caught.value.fields["model"] == REPO
+
+
+def test_no_way_to_the_hub_is_found_out_at_once(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client itself would try for seven seconds, at every start without a network."""
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        port = unused.getsockname()[1]
+    monkeypatch.setenv("MODELSCOPE_ENDPOINT", f"http://127.0.0.1:{port}")
+    monkeypatch.setattr("time.sleep", lambda seconds: pytest.fail("waits to try again"))
+    with pytest.raises(HubSilent):
+        ModelScope().ask(REPO, timeout_s=20)
 
 
 def test_broken_hub_hands_over(
