@@ -97,7 +97,14 @@ class Service:
             raise status.error
         if status.state != "ready":
             raise EngineStopped
-        return await self._open()
+        async with self._opening:
+            if self._running is None:  # this code came with a reload, the engine was there before
+                model = self.model()
+                assert model is not None
+                tokenizer = await asyncio.to_thread(load_tokenizer, model.folder, name=model.name)
+                engine = EmbeddedEngine(kept().llm, tokenizer)
+                self._running = Running(engine=engine, model=model, tokenizer=tokenizer)
+        return self._running
 
     async def shutdown(self) -> None:
         """End the engine; its processes are gone when this returns. Idempotent."""
@@ -122,14 +129,18 @@ class Service:
             publish(Status(state="loading"))
 
             began = time.perf_counter()
+            tokenizer = await asyncio.to_thread(load_tokenizer, model.folder, name=model.name)
             keep.llm = await in_own_thread(
-                lambda: build(self._settings, model), name="engine start"
+                lambda: build(self._settings, model, tokenizer), name="engine start"
             )
             log.info("engine: loaded%s", _seconds(began))
             publish(Status(state="warming"))
 
             began = time.perf_counter()
-            await _warm_up(await self._open())
+            self._running = Running(
+                engine=EmbeddedEngine(keep.llm, tokenizer), model=model, tokenizer=tokenizer
+            )
+            await _warm_up(self._running)
             keep.llm.output_handler.add_done_callback(_lost)
             log.info("engine: ready%s", _seconds(began))
             publish(Status(state="ready"))
@@ -140,17 +151,6 @@ class Service:
             _fail(EngineStartFailed(f"{type(error).__name__}: {error}"))
         finally:
             keep.starting = None
-
-    async def _open(self) -> Running:
-        """The kept engine in adapters of this load of the code."""
-        async with self._opening:
-            if self._running is None:
-                model = self.model()
-                assert model is not None
-                tokenizer = await asyncio.to_thread(load_tokenizer, model.folder)
-                engine = EmbeddedEngine(kept().llm, tokenizer)
-                self._running = Running(engine=engine, model=model, tokenizer=tokenizer)
-        return self._running
 
 
 async def _find(settings: Settings) -> Model:

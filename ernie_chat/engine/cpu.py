@@ -13,22 +13,29 @@ uncacheable; its kernels want multiples of 32."""
 
 def usable_cores(
     *,
+    topology: Path = Path("/sys/devices/system/cpu"),
     quota: Path = Path("/sys/fs/cgroup/cpu.max"),
 ) -> int:
     """Physical cores this process may use: bound by affinity and by the container's quota, which
     OpenMP ignores and then runs many more threads than get time."""
-    import psutil
-
-    logical = psutil.cpu_count() or 1
-    physical = psutil.cpu_count(logical=False) or logical
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else logical
-    cores = min(max(1, allowed * physical // logical), allowed)
+    if hasattr(os, "sched_getaffinity"):
+        allowed = os.sched_getaffinity(0)
+    else:
+        allowed = set(range(os.cpu_count() or 1))
+    cores = len({_siblings(topology, cpu) for cpu in allowed})
     try:
         limit, period = quota.read_text().split()
-        cores = min(cores, max(1, int(limit) // int(period)))
+        return min(cores, max(1, int(limit) // int(period)))
     except (OSError, ValueError):
-        pass  # no quota: "max", or no such file
-    return cores
+        return cores  # no quota: "max", or no such file
+
+
+def _siblings(topology: Path, cpu: int) -> str:
+    """The hardware threads that share a core with `cpu`."""
+    try:
+        return (topology / f"cpu{cpu}/topology/thread_siblings_list").read_text()
+    except OSError:
+        return str(cpu)
 
 
 def fast_dtype(*, cpuinfo: Path = Path("/proc/cpuinfo")) -> Literal["bfloat16", "float32"]:

@@ -51,6 +51,9 @@ def engine_arguments(settings: Settings, model: Model, *, cuda: bool) -> dict[st
     arguments: dict[str, Any] = {
         "model": str(model.folder),
         "served_model_name": model.name,
+        # Token ids in, token ids out: the app has the one tokenizer. vLLM's would cost a second
+        # and refuse folders that name a tokenizer class of their own.
+        "skip_tokenizer_init": True,
         "trust_remote_code": False,
         "max_model_len": context_length,
         "max_num_seqs": settings.max_num_seqs,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 from typing import Any
 
@@ -10,17 +11,18 @@ from ernie_chat.config.settings import Settings
 from ernie_chat.engine.failure import explain
 from ernie_chat.engine.options import engine_arguments, environment
 from ernie_chat.engine.process import guarded_engine_process
+from ernie_chat.engine.vocabulary import Vocabulary, vocabulary_arguments
 from ernie_chat.errors import ErnieChatError
 from ernie_chat.model.source import Model
 
 
-def build(settings: Settings, model: Model) -> Any:
+def build(settings: Settings, model: Model, vocabulary: Vocabulary) -> Any:
     """A started AsyncLLM. Raises EngineStartFailed, NotEnoughMemory, ModelCorrupt,
     ModelUnsupported or SettingsError."""
     cuda = has_cuda()
     os.environ.update(environment(settings, cuda=cuda))
     try:
-        return _build(settings, model, cuda=cuda)
+        return _build(settings, model, vocabulary, cuda=cuda)
     except ErnieChatError:
         raise
     except Exception as error:
@@ -37,11 +39,13 @@ def has_cuda() -> bool:
     return "cpu" not in version and os.path.exists("/dev/nvidiactl")
 
 
-def _build(settings: Settings, model: Model, *, cuda: bool) -> Any:
+def _build(settings: Settings, model: Model, vocabulary: Vocabulary, *, cuda: bool) -> Any:
     from vllm.engine.arg_utils import AsyncEngineArgs
     from vllm.v1.engine.async_llm import AsyncLLM
 
-    config = AsyncEngineArgs(**engine_arguments(settings, model, cuda=cuda)).create_engine_config()
+    arguments = engine_arguments(settings, model, cuda=cuda)
+    arguments |= vocabulary_arguments(vocabulary, _embedding_rows(model))
+    config = AsyncEngineArgs(**arguments).create_engine_config()
     fork = settings.engine_process == "fork" or (settings.engine_process == "auto" and not cuda)
     # Creating the configuration sets this to "spawn" on a CPU, so it is set after that.
     os.environ["VLLM_WORKER_MULTIPROC_METHOD"] = "fork" if fork else "spawn"
@@ -58,3 +62,8 @@ def _build(settings: Settings, model: Model, *, cuda: bool) -> Any:
                 message=failure.message,
                 trace=failure.trace,
             ) from error
+
+
+def _embedding_rows(model: Model) -> int:
+    rows: int = json.loads((model.folder / "config.json").read_bytes())["vocab_size"]
+    return rows
