@@ -150,7 +150,8 @@ def _template_source(folder: Path, config: Mapping[str, Any], name: str) -> str:
             raise ModelCorrupt(str(error), model=name, file=file.name) from error
     source = config.get("chat_template")
     if isinstance(source, list):
-        source = {entry["name"]: entry["template"] for entry in source}
+        named = [entry for entry in source if isinstance(entry, dict)]
+        source = {str(entry.get("name")): entry.get("template") for entry in named}
     if isinstance(source, dict):
         source = source.get("default")
     if not isinstance(source, str) or not source:

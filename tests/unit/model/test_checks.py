@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from ernie_chat.errors import ModelCorrupt, ModelUnsupported
 from ernie_chat.model.checks import end_of_turn, inspect
@@ -141,6 +144,49 @@ def test_shards(folder: Path) -> None:
 def test_damaged_index(folder: Path, weight_map: Any) -> None:
     shard(folder, weight_map)
     expect_corrupt(folder, "model.safetensors.index.json")
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=6,
+)
+KEYS = [
+    ("config.json", ["max_position_embeddings", "eos_token_id", "text_config"]),
+    ("generation_config.json", ["temperature", "top_p", "do_sample", "eos_token_id"]),
+    (
+        "tokenizer_config.json",
+        ["chat_template", "eos_token", "added_tokens_decoder", "additional_special_tokens"],
+    ),
+    ("tokenizer.json", ["model", "added_tokens", "decoder", "normalizer", "truncation"]),
+]
+
+
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data())
+def test_any_value_in_any_file_is_read_or_one_of_our_errors(
+    folder: Path, data: st.DataObject
+) -> None:
+    name, keys = data.draw(st.sampled_from(KEYS))
+    file = folder / name
+    before = file.read_text()
+    content = json.loads(before) | {data.draw(st.sampled_from(keys)): data.draw(ANYTHING)}
+    file.write_text(json.dumps(content))
+    with contextlib.suppress(ModelCorrupt, ModelUnsupported):
+        assert look(folder).context_length > 0
+    file.write_text(before)
+
+
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(header=st.dictionaries(st.sampled_from(["a", "__metadata__"]), ANYTHING))
+def test_any_header_of_weights(folder: Path, header: Any) -> None:
+    head = json.dumps(header).encode()
+    (folder / "model.safetensors").write_bytes(len(head).to_bytes(8, "little") + head + b"data")
+    expect_corrupt(folder, "model.safetensors")
 
 
 # Not for us

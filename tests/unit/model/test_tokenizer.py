@@ -267,29 +267,33 @@ def prompt_ids(tokenizer: ModelTokenizer, rendered: str) -> list[int]:
     return ids
 
 
-def test_prompts_equal_those_of_transformers(folder: Path) -> None:
+def test_prompts_equal_those_of_transformers(embedded_folder: Path, ernie_folder: Path) -> None:
     """In a process of its own: importing transformers takes longer than all other tests here."""
     script = """
 import json, sys
 from transformers import AutoTokenizer
-tokenizer = AutoTokenizer.from_pretrained(sys.argv[1], local_files_only=True)
-def both(chat, prompt):
+def both(tokenizer, chat, prompt):
     text = tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=prompt)
     return text, tokenizer(text, add_special_tokens=False)["input_ids"]
-chats = json.loads(sys.argv[2])
-print(json.dumps([both(chat, prompt) for chat in chats for prompt in (False, True)]))
+chats = json.loads(sys.argv[1])
+print(json.dumps([
+    both(tokenizer, chat, prompt)
+    for tokenizer in (AutoTokenizer.from_pretrained(f, local_files_only=True) for f in sys.argv[2:])
+    for chat in chats for prompt in (False, True)
+]))
 """
+    folders = (embedded_folder, ernie_folder)
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", script, str(folder), json.dumps(CHATS)],
+        [sys.executable, "-W", "ignore", "-c", script, json.dumps(CHATS), *map(str, folders)],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     theirs = json.loads(done.stdout.splitlines()[-1])
-    tokenizer = load_tokenizer(folder)
     mine = []
-    for chat in CHATS:
-        for prompt in (False, True):
-            rendered = tokenizer.render(chat, add_generation_prompt=prompt)
-            mine.append([rendered, prompt_ids(tokenizer, rendered)])
+    for tokenizer in map(load_tokenizer, folders):
+        for chat in CHATS:
+            for prompt in (False, True):
+                rendered = tokenizer.render(chat, add_generation_prompt=prompt)
+                mine.append([rendered, prompt_ids(tokenizer, rendered)])
     assert mine == theirs
 
 
