@@ -7,6 +7,7 @@ run the architecture is the engine's to say.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -106,8 +107,9 @@ def _read_json(file: Path, name: str) -> dict[str, Any]:
 def _generation(content: Mapping[str, Any]) -> Generation:
     def number(key: str) -> float | None:
         value = content.get(key)
-        usable = isinstance(value, int | float) and not isinstance(value, bool)
-        return float(value) if usable and value is not None else None
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        return float(value) if math.isfinite(value) else None
 
     greedy = content.get("do_sample") is False
     return Generation(
@@ -118,10 +120,13 @@ def _generation(content: Mapping[str, Any]) -> Generation:
 
 
 def _context_length(config: Mapping[str, Any], name: str) -> int:
-    for part in (config, config.get("text_config") or {}):
+    for part in (config, config.get("text_config")):
+        if not isinstance(part, Mapping):
+            continue
         for key in _CONTEXT_KEYS:
-            if isinstance(value := part.get(key), int) and value > 0:
-                return value
+            for value in _integers(part.get(key)):
+                if value > 0:
+                    return value
     raise ModelUnsupported(model=name, reason="its config.json gives no context length")
 
 
@@ -130,14 +135,14 @@ def _stop_token_ids(
 ) -> tuple[int, ...]:
     """Ids that end an answer: what the files call end of text, and what the template writes
     after an answer (for ERNIE that is not the end of text)."""
-    ids = {*_ids(generation.get("eos_token_id")), *_ids(config.get("eos_token_id"))}
+    ids = {*_integers(generation.get("eos_token_id")), *_integers(config.get("eos_token_id"))}
     for token in (tokenizer.names.get("eos_token"), end_of_turn(tokenizer)):
         if token in tokenizer.control_tokens:
             ids.add(tokenizer.control_id(token))
     return tuple(sorted(ids))
 
 
-def _ids(value: Any) -> Iterable[int]:
+def _integers(value: Any) -> Iterable[int]:
     values = value if isinstance(value, list) else [value]
     return [i for i in values if isinstance(i, int) and not isinstance(i, bool)]
 

@@ -204,7 +204,20 @@ def test_base_model(folder: Path) -> None:
         look(folder)
 
 
-def test_no_context_length(folder: Path) -> None:
-    change(folder / "config.json", max_position_embeddings=None)
+def test_context_length_of_the_text_part(folder: Path) -> None:
+    part = {"max_position_embeddings": 4096}
+    change(folder / "config.json", max_position_embeddings=None, text_config=part)
+    assert look(folder).context_length == 4096
+
+
+def test_sampling_defaults_that_are_no_numbers(folder: Path) -> None:
+    odd = {"temperature": float("nan"), "top_p": "0.8", "repetition_penalty": True}
+    change(folder / "generation_config.json", **odd)
+    assert look(folder).generation == Generation()
+
+
+@pytest.mark.parametrize("odd", [0, -1, True, "4096", [], None])
+def test_no_context_length(folder: Path, odd: Any) -> None:
+    change(folder / "config.json", max_position_embeddings=odd, text_config=odd)
     with pytest.raises(ModelUnsupported, match="context length"):
         look(folder)
