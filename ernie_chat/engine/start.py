@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import os
 from typing import Any
 
@@ -65,5 +64,8 @@ def _build(settings: Settings, model: Model, vocabulary: Vocabulary, *, cuda: bo
 
 
 def _embedding_rows(model: Model) -> int:
-    rows: int = json.loads((model.folder / "config.json").read_bytes())["vocab_size"]
+    from transformers import AutoConfig
+
+    config = AutoConfig.from_pretrained(model.folder, local_files_only=True)
+    rows: int = config.get_text_config().vocab_size
     return rows
