@@ -29,6 +29,7 @@ class EmbeddedEngine:
         return cast(int, self._llm.model_config.max_model_len)
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
+        self._check_fits(request)
         text = Detokenizer(self._codec)
         outputs = self._llm.generate(
             {"prompt_token_ids": list(request.prompt_ids)},
@@ -49,12 +50,19 @@ class EmbeddedEngine:
     def shutdown(self) -> None:
         self._llm.shutdown()
 
+    def _check_fits(self, request: Request) -> None:
+        """ValueError for a request that breaks the interface: a mistake of the caller. Without
+        a tokenizer of its own vLLM looks up any id, and an id past the last row kills it."""
+        ids, answer = request.prompt_ids, request.sampling.max_tokens
+        rows = self._llm.model_config.get_vocab_size()
+        if not ids or min(ids) < 0 or max(ids) >= rows:
+            raise ValueError(f"the prompt is empty or has ids outside 0..{rows - 1}")
+        if len(ids) + answer > self.context_length:
+            raise ValueError(f"{len(ids)} + {answer} tokens don't fit {self.context_length}")
+
     def _translated(self, error: Exception) -> Exception:
-        if self._llm.errored or type(error).__name__ == "EngineDeadError":
-            return EngineDied(f"{type(error).__name__}: {error}")
-        if isinstance(error, ValueError):  # a request that can't be: a mistake of the caller
-            return ValueError(str(error))
-        return EngineDied(f"{type(error).__name__}: {error.__cause__ or error}")
+        said = f"{type(error).__name__}: {error.__cause__ or error}"
+        return EngineDied(said) if self._llm.errored else RuntimeError(said)
 
 
 def _sampling_params(sampling: Sampling) -> Any:
@@ -66,6 +74,7 @@ def _sampling_params(sampling: Sampling) -> Any:
         repetition_penalty=sampling.repetition_penalty,
         max_tokens=sampling.max_tokens,
         stop_token_ids=list(sampling.stop_token_ids),
+        ignore_eos=True,  # what ends an answer is said above, in full
         seed=sampling.seed,
         detokenize=False,
         output_kind=RequestOutputKind.DELTA,
