@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
 from collections.abc import AsyncIterator
 
@@ -25,7 +26,10 @@ async def service() -> AsyncIterator[Service]:
         service.begin()
         await service.ready()
     yield service
-    await service.shutdown()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # vLLM leaves its ZeroMQ context to the collector
+        await service.shutdown()
+        gc.collect()
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 
@@ -24,10 +26,14 @@ def gauge(name: str) -> float:
     )
 
 
-async def idle() -> None:
-    """Returns when the engine has nothing to do."""
-    while gauge("vllm:num_requests_running") or gauge("vllm:num_requests_waiting"):
+async def until(condition: Callable[[], bool]) -> None:
+    """Gauges can only be looked at."""
+    while not condition():  # noqa: ASYNC110
         await asyncio.sleep(0.01)
+
+
+def idle() -> bool:
+    return not gauge("vllm:num_requests_running") and not gauge("vllm:num_requests_waiting")
 
 
 async def test_the_capital_of_france(running: Running) -> None:
@@ -78,7 +84,7 @@ async def test_a_prompt_that_fills_the_context(running: Running) -> None:
 async def test_a_request_that_breaks_the_interface_harms_nothing(
     running: Running, prompt: list[int], max_tokens: int
 ) -> None:
-    with pytest.raises(ValueError, match="prompt is empty or has ids|don't fit 1024"):
+    with pytest.raises(ValueError, match=r"prompt is empty or has ids|don't fit 1024"):
         await collect(running.engine, request(prompt, max_tokens=max_tokens))
     await running.engine.check()
     assert await collect(running.engine, ask(running.tokenizer, "Hello", max_tokens=1))
@@ -92,7 +98,7 @@ async def test_closing_the_stream_aborts_at_once(running: Running) -> None:
             break
         assert gauge("vllm:num_requests_running") == 1
     async with asyncio.timeout(1):
-        await idle()
+        await until(idle)
 
 
 async def test_cancelling_the_reader_aborts_at_once(running: Running) -> None:
@@ -110,7 +116,7 @@ async def test_cancelling_the_reader_aborts_at_once(running: Running) -> None:
     with pytest.raises(asyncio.CancelledError):
         await reader
     async with asyncio.timeout(1):
-        await idle()
+        await until(idle)
 
 
 async def test_eight_at_once(running: Running) -> None:
@@ -136,21 +142,17 @@ async def test_a_request_that_waits_can_be_cancelled(running: Running) -> None:
 
     async with asyncio.TaskGroup() as group:
         busy = [group.create_task(read(n)) for n in range(8)]
-        while gauge("vllm:num_requests_running") < len(busy):
-            await asyncio.sleep(0.01)
+        await until(lambda: gauge("vllm:num_requests_running") == len(busy))
         waiting = asyncio.create_task(read(9))
-        while gauge("vllm:num_requests_waiting") < 1:
-            await asyncio.sleep(0.01)
+        await until(lambda: gauge("vllm:num_requests_waiting") == 1)
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
     async with asyncio.timeout(1):
-        await idle()
+        await until(idle)
 
 
 async def test_sampling_is_repeatable_with_a_seed(engine: Engine, running: Running) -> None:
-    from dataclasses import replace
-
     asked = ask(running.tokenizer, "Name an animal.", max_tokens=8)
     seeded = replace(asked.sampling, temperature=1.0, seed=7)
     first, again = [
