@@ -116,6 +116,8 @@ class Service:
         llm, keep.llm, self._running = keep.llm, None, None
         if llm is not None:
             await in_own_thread(llm.shutdown, name="engine shutdown")
+            if llm.output_handler is not None:
+                await asyncio.wait({llm.output_handler})  # it was cancelled
         end_engine_processes()
 
     async def _start(self) -> None:

@@ -35,20 +35,25 @@ _UNSUPPORTED = re.compile(
     r"|trust_remote_code|Unknown quantization method|not supported for quantization"
     r"|bfloat16 is only supported|is not supported on|not supported by the current"
 )
-_FILE = re.compile(r"[\w.\-]+\.(?:safetensors(?:\.index)?|bin|json|model)\b")
+_READING = re.compile(r"safetensors|weight_utils|load_weights")
+"""In a traceback: it happened while weights were read."""
+_READING_KINDS = {"OverflowError", "UnicodeDecodeError", "JSONDecodeError", "EOFError", "KeyError"}
+_FILE = re.compile(r"[\w.\-]+\.(?:safetensors(?:\.index\.json)?|bin|json)\b")
+_DETAIL_LIMIT = 1000
 
 
 def explain(*, model: str, kind: str, message: str, trace: str = "") -> ErnieChatError:
     """The error a person sees for the exception `kind: message` with its traceback."""
     said = f"{kind}: {message}"
+    detail = said[:_DETAIL_LIMIT]
     if _MEMORY.search(said):
-        return NotEnoughMemory(said)
-    if _CORRUPT.search(said):
-        file = _FILE.search(said) or _FILE.search(trace)
-        return ModelCorrupt(said, model=model, file=file.group() if file else "model.safetensors")
+        return NotEnoughMemory(detail)
+    if _CORRUPT.search(said) or (kind in _READING_KINDS and _READING.search(trace)):
+        file = _FILE.search(said)
+        return ModelCorrupt(detail, model=model, file=file.group() if file else "*.safetensors")
     if _UNSUPPORTED.search(said):
-        return ModelUnsupported(said, model=model, reason=_first_sentence(message))
-    return EngineStartFailed(said)
+        return ModelUnsupported(detail, model=model, reason=_first_sentence(message))
+    return EngineStartFailed(detail)
 
 
 def _first_sentence(message: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import traceback
+from dataclasses import asdict
 from typing import Any
 
 from ernie_chat.config.settings import Settings
@@ -25,8 +27,12 @@ def build(settings: Settings, model: Model, vocabulary: Vocabulary) -> Any:
     except ErnieChatError:
         raise
     except Exception as error:
-        kind, message = type(error).__name__, str(error)
-        raise explain(model=model.name, kind=kind, message=message) from error
+        raise explain(
+            model=model.name,
+            kind=type(error).__name__,
+            message=str(error),
+            trace="".join(traceback.format_exception(error)),
+        ) from error
 
 
 def has_cuda() -> bool:
@@ -35,7 +41,8 @@ def has_cuda() -> bool:
         version = importlib.metadata.version("vllm")
     except importlib.metadata.PackageNotFoundError:
         return False  # the CPU build has a name of its own
-    return "cpu" not in version and os.path.exists("/dev/nvidiactl")
+    devices = ("/dev/nvidiactl", "/dev/dxg")  # the latter under Windows' Linux
+    return "cpu" not in version and any(map(os.path.exists, devices))
 
 
 def _build(settings: Settings, model: Model, vocabulary: Vocabulary, *, cuda: bool) -> Any:
@@ -55,12 +62,7 @@ def _build(settings: Settings, model: Model, vocabulary: Vocabulary, *, cuda: bo
             failure = reports.failure()
             if failure is None:
                 raise
-            raise explain(
-                model=model.name,
-                kind=failure.kind,
-                message=failure.message,
-                trace=failure.trace,
-            ) from error
+            raise explain(model=model.name, **asdict(failure)) from error
 
 
 def _embedding_rows(model: Model) -> int:

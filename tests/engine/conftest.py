@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import warnings
 from collections.abc import AsyncIterator
 
@@ -10,6 +9,7 @@ import pytest
 
 from ernie_chat.config.settings import Settings
 from ernie_chat.engine.interface import Engine
+from ernie_chat.engine.keep import kept
 from ernie_chat.service import Running, Service
 
 SETTINGS = Settings(
@@ -26,10 +26,9 @@ async def service() -> AsyncIterator[Service]:
         service.begin()
         await service.ready()
     yield service
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # vLLM leaves its ZeroMQ context to the collector
-        await service.shutdown()
-        gc.collect()
+    context = kept().llm.engine_core.resources.ctx
+    await service.shutdown()
+    context.destroy(linger=0)  # vLLM leaves it to the collector, which warns
 
 
 @pytest.fixture(scope="session")
