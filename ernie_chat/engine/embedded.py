@@ -6,6 +6,7 @@ reload can put a fresh adapter around the engine that runs.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, cast
@@ -66,9 +67,11 @@ class EmbeddedEngine:
 
 
 def _sampling_params(sampling: Sampling) -> Any:
+    """Raises ValueError for values that no sampler takes."""
     from vllm.sampling_params import RequestOutputKind, SamplingParams
 
-    return SamplingParams(
+    make = functools.partial(
+        SamplingParams,
         temperature=sampling.temperature,
         top_p=sampling.top_p,
         repetition_penalty=sampling.repetition_penalty,
@@ -79,6 +82,10 @@ def _sampling_params(sampling: Sampling) -> Any:
         detokenize=False,
         output_kind=RequestOutputKind.DELTA,
     )
+    try:
+        return make()
+    except Exception as error:  # of vLLM's own kinds, which differ between its versions
+        raise ValueError(str(error)) from error
 
 
 def _delta(request: Request, output: Any, text: Detokenizer) -> Delta:

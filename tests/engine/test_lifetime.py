@@ -11,8 +11,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
+
+from tests.support.engine_process import ended
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,10 +50,11 @@ async def program() -> AsyncIterator[Program]:
 async def test_a_killed_app_takes_its_engine_along(program: Program) -> None:
     (engine,) = await program.hears("engine")
     await program.hears("tokens")
-    watched = psutil.Process(engine)
+    gone = ended(engine)
     os.kill(program.process.pid, signal.SIGKILL)
     await program.process.wait()
-    await asyncio.to_thread(watched.wait, timeout=5)
+    async with asyncio.timeout(5):
+        await gone
 
 
 async def test_a_killed_engine_is_told(program: Program) -> None:

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import psutil
 import pytest
+
+from tests.support.engine_process import ended
 
 ROOT = Path(__file__).parents[2]
 
@@ -175,13 +176,14 @@ async def test_the_engine_outlives_reloads_and_leaves_with_the_app(watched: Watc
     assert probe["engines"] == first["engines"]
     assert probe["tokens"] == 4
 
-    engine = psutil.Process(first["engines"][0])
+    gone = ended(first["engines"][0])
     async with watched.client.stream("GET", "/long") as answer:
         await anext(answer.aiter_lines())
         os.killpg(watched.process.pid, signal.SIGINT)  # what Ctrl-C in a terminal does
         async with asyncio.timeout(20):
             rest, _ = await watched.process.communicate()
-    await asyncio.to_thread(engine.wait, timeout=5)
+    async with asyncio.timeout(5):
+        await gone
     printed = watched.printed + rest.decode()
     assert "Traceback" not in printed, printed
     assert printed.count("engine: loaded") == 1

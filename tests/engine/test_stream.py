@@ -90,6 +90,12 @@ async def test_a_request_that_breaks_the_interface_harms_nothing(
     assert await collect(running.engine, ask(running.tokenizer, "Hello", max_tokens=1))
 
 
+async def test_a_temperature_that_no_sampler_takes_is_a_callers_mistake(running: Running) -> None:
+    with pytest.raises(ValueError, match="temperature") as caught:
+        await collect(running.engine, ask(running.tokenizer, "Hello", temperature=9.0))
+    assert type(caught.value) is ValueError
+
+
 async def test_closing_the_stream_aborts_at_once(running: Running) -> None:
     async with aclosing(
         running.engine.stream(ask(running.tokenizer, "Count to 500.", max_tokens=512))
