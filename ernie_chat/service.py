@@ -198,8 +198,7 @@ def _lost(_: asyncio.Task[None]) -> None:
 
 def _fail(error: ErnieChatError) -> None:
     log.error("%s %s", error.sentence("en"), f"({error.detail})" if error.detail else "")
-    if kept().status["state"] != "stopped":
-        publish(Status(state="failed", error=error))
+    publish(Status(state="failed", error=error))
 
 
 def _seconds(began: float) -> str:

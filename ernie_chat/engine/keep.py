@@ -55,8 +55,11 @@ def kept() -> Kept:
 
 
 def publish(status: Status) -> None:
-    """Make `status` the current one and wake everybody who waits for a change."""
+    """Make `status` the current one and wake everybody who waits for a change. "stopped" is
+    final: what a start in progress still has to say is late."""
     keep = kept()
+    if keep.status["state"] == "stopped":
+        return
     keep.status = status.as_plain()
     changed, keep.changed = keep.changed, asyncio.Event()
     changed.set()
