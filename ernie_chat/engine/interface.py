@@ -1,7 +1,7 @@
 """What an engine is to the rest of the product: token ids in, deltas out.
 
-Knows nothing of vLLM, chats or browsers. `embedded` makes the real one, `fake` the one for
-unit tests of other rooms.
+Knows nothing of vLLM, chats or browsers. `embedded` has the real one, `tests.support.engine` one
+that says what it is told, for tests of other rooms.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class Engine(Protocol):
 
     def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """The answer as it is made. Closing or cancelling the generator aborts the request in
-        the engine at once. Raises EngineDied when the engine is lost on the way."""
+        the engine at once. Raises EngineDied when the engine is lost on the way, ValueError for
+        a request that breaks the interface (it doesn't fit, an id without an embedding)."""
 
     async def check(self) -> None:
         """Returns when the engine is alive; raises EngineDied otherwise."""
