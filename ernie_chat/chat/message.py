@@ -1,0 +1,31 @@
+"""What counts as a message, before anything is tokenised. Knows only characters."""
+
+from __future__ import annotations
+
+import regex
+
+from ernie_chat.errors import EmptyMessage, MessageTooLarge
+
+_VISIBLE = regex.compile(
+    r"[^\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]"  # U+2800: blank Braille
+)
+
+
+def checked(text: str, *, max_chars: int) -> str:
+    """`text`, well-formed. Raises MessageTooLarge, or EmptyMessage when nothing in it can be
+    seen: white space, zero-width and control characters don't make a message."""
+    if len(text) > max_chars:
+        raise MessageTooLarge(characters=len(text), limit=max_chars)
+    if not _VISIBLE.search(text):
+        raise EmptyMessage
+    return well_formed(text)
+
+
+def well_formed(text: str) -> str:
+    """`text` with surrogate pairs joined and lone surrogates, which JSON can carry but UTF-8
+    can't, replaced by U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
