@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from ernie_chat.chat.tokenizer import TemplateMessage, Tokenizer
+from ernie_chat.chat.tokenizer import Role, TemplateMessage, Tokenizer
 from ernie_chat.errors import ModelUnsupported
 
 _RUN = secrets.token_hex(8)
@@ -51,8 +51,8 @@ Frame = tuple[int | Words, ...]
 class Frames:
     """The frames of a tokenizer's template, each made when first asked for.
 
-    Raises ModelUnsupported when the template refuses the roles of a plain chat or loses or
-    changes a message.
+    A template that knows no system role gets the system prompt in front of the first message.
+    Raises ModelUnsupported when the template refuses a plain chat, or loses or changes a message.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -76,19 +76,30 @@ class Frames:
         return self._made[system, opening]
 
     def _opening(self, system: bool) -> str:
-        text = self._render(_head(system))
+        text = self._render(self._head(system))
         self._check(text, _USER, 1)
         self._check(text, _SYSTEM, int(system))
         return text
 
     def _following(self, system: bool) -> str:
         answer: TemplateMessage = {"role": "assistant", "content": _ANSWER}
-        text = self._render([*_head(system), answer, _user(_LATER)])
+        text = self._render([*self._head(system), answer, _message("user", _LATER)])
         self._check(text, _ANSWER, 1)
         text = text.partition(_ANSWER)[2]
         self._check(text, _USER, 0)
         self._check(text, _LATER, 1)
         return text.replace(_LATER, _USER)
+
+    def _head(self, system: bool) -> list[TemplateMessage]:
+        user = _message("user", _USER)
+        if not system:
+            return [user]
+        head = [_message("system", _SYSTEM), user]
+        try:
+            knows_system = _SYSTEM in self._render(head)
+        except ModelUnsupported:
+            knows_system = False
+        return head if knows_system else [_message("user", f"{_SYSTEM}\n\n{_USER}")]
 
     def _render(self, messages: list[TemplateMessage]) -> str:
         return self._tokenizer.render(messages, add_generation_prompt=True)
@@ -97,7 +108,6 @@ class Frames:
         if text.count(stand_in) != times:
             raise ModelUnsupported(
                 f"a message is written {text.count(stand_in)} times, not {times}, by the template",
-                model="",
                 reason="its chat template doesn't write each message once, as it is",
             )
 
@@ -109,17 +119,8 @@ class Frames:
                 yield tuple(_words(part))
 
 
-def _head(system: bool) -> list[TemplateMessage]:
-    user = _user(_USER)
-    return [{"role": "system", "content": _spaced(_SYSTEM)}, user] if system else [user]
-
-
-def _user(stand_in: str) -> TemplateMessage:
-    return {"role": "user", "content": _spaced(stand_in)}
-
-
-def _spaced(stand_in: str) -> str:
-    return _SPACE + stand_in + _SPACE
+def _message(role: Role, stand_in: str) -> TemplateMessage:
+    return {"role": role, "content": _SPACE + stand_in + _SPACE}
 
 
 _STAND_IN = re.compile(f"({_SPACE})?({_SYSTEM}|{_USER})({_SPACE})?")

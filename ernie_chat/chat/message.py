@@ -6,9 +6,8 @@ import regex
 
 from ernie_chat.errors import EmptyMessage, MessageTooLarge
 
-_VISIBLE = regex.compile(
-    r"[^\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]"  # U+2800: blank Braille
-)
+_VISIBLE = regex.compile(r"[^\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\ufffd]")
+"""U+2800 is the Braille pattern without a dot, U+FFFD a character that got lost on the way."""
 
 
 def checked(text: str, *, max_chars: int) -> str:
@@ -16,9 +15,10 @@ def checked(text: str, *, max_chars: int) -> str:
     seen: white space, zero-width and control characters don't make a message."""
     if len(text) > max_chars:
         raise MessageTooLarge(characters=len(text), limit=max_chars)
+    text = well_formed(text)
     if not _VISIBLE.search(text):
         raise EmptyMessage
-    return well_formed(text)
+    return text
 
 
 def well_formed(text: str) -> str:

@@ -140,22 +140,24 @@ class ChatSession:
     def prepare(self, text: str, *, key: str, max_tokens: int) -> Prepared:
         """The prompt for `text` after the turns so far; changes nothing.
 
-        At most `max_tokens` tokens of answer are asked for, fewer when the context has no room
-        for them even without any earlier turn. Raises EmptyMessage, MessageTooLarge, and
-        ModelUnsupported when the model's template can't be used.
+        Earlier turns leave, oldest first, until the answer may have `max_tokens` (at least 1) or
+        half the context, whichever is less. `Prepared.max_tokens` is what was asked for, or what
+        is left. Raises EmptyMessage, MessageTooLarge, and ModelUnsupported when the model's
+        template can't be used.
         """
         text = checked(text, max_chars=self._settings.max_message_chars)
         least = min(max_tokens, MIN_ANSWER, self._context // 4)
         message, truncated = self._fitted(text, self._context - least)
         alone = len(self._prompts.opening(self._system, message))
-        max_tokens = min(max_tokens, self._context - alone)
-        forgets = self._trimmed(message, self._context - max_tokens)
+        reserved = min(max_tokens, self._context // 2)
+        forgets = self._trimmed(message, max(alone, self._context - reserved))
         turns = self._turns[len(forgets) :]
+        prompt_ids = self._prompts.prompt(self._system, turns, message)
         prepared = Prepared(
             key=key,
             message=message,
-            prompt_ids=self._prompts.prompt(self._system, turns, message),
-            max_tokens=max_tokens,
+            prompt_ids=prompt_ids,
+            max_tokens=min(max_tokens, self._context - len(prompt_ids)),
             truncated=truncated,
             dropped_turns=len(self._forgotten) + len(forgets),
             dropped_tokens=sum(self._forgotten.values()) + sum(n for _, n in forgets),
@@ -206,9 +208,9 @@ class ChatSession:
         while (excess := len(self._prompts.opening(self._system, message)) - room) > 0:
             kept = truncated.head + truncated.tail if truncated else measured.tokens
             limit = min(limit, kept) - excess
-            if limit < 1:
+            if limit < 2:
                 raise ModelUnsupported(
-                    model="", reason=f"its chat template alone fills {self._context} tokens"
+                    reason=f"its chat template alone fills {self._context} tokens"
                 )
             message, truncated = measured.cut(*_shares(limit, head, tail))
         return message, truncated
@@ -216,22 +218,21 @@ class ChatSession:
     def _trimmed(self, message: str, budget: int) -> tuple[tuple[str, int], ...]:
         """Key and tokens of each turn that must go for the prompt to be within `budget`."""
         turns, system = self._turns, self._system
-        later = [len(self._prompts.following(system, m)) for m in self._messages(message)[1:]]
-        answers = [len(turn.answer_ids) for turn in turns]
-        messages = self._messages(message)
+        messages = [turn.message for turn in turns] + [message]
+        answered = [
+            len(turn.answer_ids) + len(self._prompts.following(system, later))
+            for turn, later in zip(turns, messages[1:], strict=True)
+        ]
 
         def length(first: int) -> int:
             opening = len(self._prompts.opening(system, messages[first]))
-            return opening + sum(answers[first:]) + sum(later[first:])
+            return opening + sum(answered[first:])
 
         lengths = Lengths(len(turns) + 1, length)
         first = self._trimming(lengths, budget)
         if lengths[first] > budget:
             first = oldest_first(lengths, budget)
         return tuple((turns[i].key, lengths[i] - lengths[i + 1]) for i in range(first))
-
-    def _messages(self, newest: str) -> list[str]:
-        return [turn.message for turn in self._turns] + [newest]
 
     def _shortened_system(self, text: str) -> str:
         text = well_formed(text)

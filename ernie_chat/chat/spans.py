@@ -5,7 +5,6 @@ Shared by all chats over one tokenizer, so a starter or a system prompt is token
 
 from __future__ import annotations
 
-import functools
 import sys
 from array import array
 from collections.abc import Sequence
@@ -52,7 +51,7 @@ class Spans:
         return int(self._memo.currsize)
 
 
-@functools.lru_cache(maxsize=2)
+@cached(LRUCache(2), key=id, lock=Lock())  # a memo keeps its tokenizer, so the id stays true
 def spans_of(tokenizer: Tokenizer) -> Spans:
     """The memo of `tokenizer`. A process has one tokenizer, or two while a model is changed."""
     return Spans(tokenizer)
