@@ -9,7 +9,7 @@ from __future__ import annotations
 import regex
 
 _CLUSTER = regex.compile(r"\X")
-_NEEDS_WHAT_IS_BEFORE = regex.compile(r"[\p{M}\p{Grapheme_Extend}\u200d]")
+_NEEDS_WHAT_IS_BEFORE = regex.compile(r"[\p{M}\p{GCB=Extend}\p{GCB=ZWJ}]")
 _SLICE = 64
 """Characters looked at first; nearly every cluster is shorter."""
 

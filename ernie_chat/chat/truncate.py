@@ -5,8 +5,8 @@ and it tokenises in the prompt as it would anywhere. Between the two ends stands
 by the tail; the head's share stays whole, so that it fills whole KV blocks.
 
 The tokenizer is only shown pieces of bounded size: it holds Python's lock while it works, and half
-a second of that would halt everybody's stream. A count over several pieces may be off by a token
-or two for each seam. Knows no template and no turns.
+a second of that would halt everybody's stream. A count over several pieces may be off by a few
+tokens for each seam. Knows no template and no turns.
 """
 
 from __future__ import annotations
