@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import tokenizers
 
 from ernie_chat.chat.session import ChatSession, Prepared
 from ernie_chat.chat.tokenizer import Tokenizer
@@ -17,9 +18,11 @@ from ernie_chat.config.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A tokenizer, its end of turn, and every token that ends an answer."""
+    """A tokenizer, its end of turn, and every token that ends an answer; and what its
+    tokenizer.json is when read as it is, to compare with."""
 
     tokenizer: Tokenizer
+    original: tokenizers.Tokenizer
     end: int
     stops: tuple[int, ...]
 
@@ -44,26 +47,29 @@ class Kind:
         return [i for i in ids if i in self.tokenizer.control_ids]
 
     def encode_template(self, text: str) -> list[int]:
-        """Ids of text a template wrote, its control tokens recognised. The plain way, which is
-        right as long as no user's text is in it."""
-        first = min(self.tokenizer.control_tokens, key=lambda t: text.find(t) % (len(text) + 1))
-        before, found, after = text.partition(first)
-        if not found:
-            return self.tokenizer.encode(text) if text else []
-        ids = self.tokenizer.encode(before) if before else []
-        return [*ids, self.tokenizer.control_id(first), *self.encode_template(after)]
+        """Ids of text that a template wrote, by the tokenizer as it came with the model: right as
+        long as no user's text is in it that looks like a control token."""
+        ids: list[int] = self.original.encode(text, add_special_tokens=False).ids
+        return ids
+
+
+def original(folder: Path) -> tokenizers.Tokenizer:
+    return tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
 
 
 @pytest.fixture(scope="session")
-def smol(tokenizer: Tokenizer) -> Kind:
+def smol(tokenizer: Tokenizer, embedded_folder: Path) -> Kind:
     end = tokenizer.control_id("<|im_end|>")
-    return Kind(tokenizer, end, (end, tokenizer.control_id("<|endoftext|>")))
+    return Kind(
+        tokenizer, original(embedded_folder), end, (end, tokenizer.control_id("<|endoftext|>"))
+    )
 
 
 @pytest.fixture(scope="session")
-def ernie(ernie_tokenizer: Tokenizer) -> Kind:
+def ernie(ernie_tokenizer: Tokenizer, ernie_folder: Path) -> Kind:
     end = ernie_tokenizer.control_id("<|end_of_sentence|>")
-    return Kind(ernie_tokenizer, end, (ernie_tokenizer.control_id("</s>"), end))
+    stops = (ernie_tokenizer.control_id("</s>"), end)
+    return Kind(ernie_tokenizer, original(ernie_folder), end, stops)
 
 
 @pytest.fixture(scope="session", params=["smol", "ernie"])
@@ -86,6 +92,6 @@ def with_template(ernie_folder: Path, tmp_path: Path) -> Callable[[str], Kind]:
         (folder / "tokenizer_config.json").write_text(json.dumps(config))
         tokenizer = load_tokenizer(folder)
         end = tokenizer.control_id("<|end_of_sentence|>")
-        return Kind(tokenizer, end, (end,))
+        return Kind(tokenizer, original(folder), end, (end,))
 
     return make
