@@ -155,3 +155,18 @@ def test_fits(kind: Kind) -> None:
     assert LongText(kind.tokenizer, text).fits(count)
     assert not LongText(kind.tokenizer, text).fits(count - 1)
     assert LongText(kind.tokenizer, "").fits(0)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("smol", "hliasnln"), ("smol", "unaldelu"), ("ernie", "hledodun")]
+)
+def test_a_seam_between_pieces_hides_no_token(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, name: str, text: str
+) -> None:
+    """Cut in the right place, these words take fewer tokens than they do as a whole."""
+    kind: Kind = request.getfixturevalue(name)
+    monkeypatch.setattr("ernie_chat.chat.truncate.PIECE", 4)
+    count = len(kind.tokenizer.encode(text))
+    assert LongText(kind.tokenizer, text).tokens < count
+    assert not LongText(kind.tokenizer, text).fits(count - 1)
+    assert LongText(kind.tokenizer, text).fits(count)
