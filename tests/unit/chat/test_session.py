@@ -65,7 +65,7 @@ def test_a_history_at_the_limit_of_the_context(kind: Kind, over: int) -> None:
     assert prepared.dropped_turns == (over > 0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_always_fits(kind: Kind, data: st.DataObject) -> None:
     context = data.draw(st.integers(256, 900))

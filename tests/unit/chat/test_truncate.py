@@ -42,7 +42,7 @@ def ends(text: str, kept: str) -> list[tuple[str, str]]:
     return ways
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     text=st.lists(st.sampled_from(ODD), min_size=30, max_size=120).map("".join),
     head=st.integers(8, 40),
@@ -86,12 +86,12 @@ HUGE = {
     "word": "a" * 40_000,
     "no spaces": "abcdefghijklmnop" * 5000,
     "han": "早上七点有一班去海边的火车" * 5000,
-    "marks": "\u0301" * 60_000,
+    "marks": "\u0301" * 40_000,
     "one cluster": "a" + "\u0301" * 30_000,
-    "flags": "🇨🇳" * 20_000,
+    "flags": "🇨🇳" * 12_000,
     "families": "👨‍👩‍👧" * 8000,
-    "spaces": " " * 80_000 + "x",
-    "lines": "\n" * 60_000 + "x",
+    "spaces": " " * 40_000 + "x",
+    "lines": "\n" * 40_000 + "x",
 }
 
 
