@@ -206,7 +206,7 @@ class Turn(Part):
     say: Message | None = None
     edit: Edit | None = None
     regenerate: Yes | None = None
-    settings: dict[str, str | float | bool] | None = None
+    settings: dict[str, str | int | float | bool] | None = None
     """New values of the settings panel by their ids."""
     reconnect: Annotated[Reconnect | None, BeforeValidator(_detailed)] = None
     new_chat: Yes | None = None
@@ -273,7 +273,7 @@ class Script(Part):
     language: str = "en-US"
     """The browser's language, as its Accept-Language header says it."""
     system_prompt: str | None = None
-    settings: dict[str, str | float | bool] = {}
+    settings: dict[str, str | int | float | bool] = {}
     """Of every chat in this file, set before its first message."""
     timeout_s: Wait | None = None
     """Of each turn that has none of its own."""
@@ -300,7 +300,7 @@ class Script(Part):
         return self
 
     @property
-    def panel(self) -> dict[str, str | float | bool]:
+    def panel(self) -> dict[str, str | int | float | bool]:
         """What to set in the settings panel at the beginning of a chat."""
         prompt = {} if self.system_prompt is None else {"system_prompt": self.system_prompt}
         return {**self.settings, **prompt}
