@@ -15,6 +15,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainValidator,
     field_validator,
     model_validator,
 )
@@ -74,6 +75,16 @@ def _piece(piece: Any) -> str:
     raise ValueError('must be text (in quotes), or a list of texts and {repeat: "text", times: N}')
 
 
+def _value(value: Any) -> str | int | float | bool:
+    """A value of the settings panel; a text may be in pieces, as a message may."""
+    if isinstance(value, list):
+        return _message(value)
+    if isinstance(value, str | int | float):
+        return value
+    raise ValueError("must be text (in quotes), a number, true or false")
+
+
+Value = Annotated[str | int | float | bool, PlainValidator(_value)]
 Message = Annotated[str, BeforeValidator(_message)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(_several)]
 Seconds = Annotated[float, Field(ge=0, le=86_400)]
@@ -206,7 +217,7 @@ class Turn(Part):
     say: Message | None = None
     edit: Edit | None = None
     regenerate: Yes | None = None
-    settings: dict[str, str | int | float | bool] | None = None
+    settings: dict[str, Value] | None = None
     """New values of the settings panel by their ids."""
     reconnect: Annotated[Reconnect | None, BeforeValidator(_detailed)] = None
     new_chat: Yes | None = None
@@ -273,7 +284,7 @@ class Script(Part):
     language: str = "en-US"
     """The browser's language, as its Accept-Language header says it."""
     system_prompt: str | None = None
-    settings: dict[str, str | int | float | bool] = {}
+    settings: dict[str, Value] = {}
     """Of every chat in this file, set before its first message."""
     timeout_s: Wait | None = None
     """Of each turn that has none of its own."""
@@ -300,7 +311,7 @@ class Script(Part):
         return self
 
     @property
-    def panel(self) -> dict[str, str | int | float | bool]:
+    def panel(self) -> dict[str, Value]:
         """What to set in the settings panel at the beginning of a chat."""
         prompt = {} if self.system_prompt is None else {"system_prompt": self.system_prompt}
         return {**self.settings, **prompt}
