@@ -65,8 +65,8 @@ class _Player:
         self._chat = chat
         self._timeout_s = timeout_s
         self._said: dict[int, str] = {}  # turn to the id of what it said
-        self._asked = 0  # how many ended tasks mean that all was dealt with
-        self._waiting = False  # something was asked and not waited for yet
+        self._waited: list[str] = []  # ids of messages whose answers are waited for
+        self._tasks_ended = 0  # before the newest answered turn
         self._set_up = False
         self._since = 0  # where the messages of the turns now waited for begin
         self._reconnects = 0
@@ -95,6 +95,7 @@ class _Player:
         first = self._first_text(began)
         if turn.wait:
             self._since = self._chat.transcript.end
+            self._waited.clear()
         return TurnResult(
             number=number,
             turn=turn,
@@ -114,16 +115,18 @@ class _Player:
     async def _do(self, number: int, turn: Turn) -> None:
         chat = self._chat
         if turn.answered:
-            self._asked = 1 + (self._asked if self._waiting else chat.tasks_ended)
-            self._waiting = not turn.wait
+            self._tasks_ended = chat.tasks_ended
             self._reconnects = chat.reconnects
         match turn.verb:
             case "say":
                 assert turn.say is not None
                 self._said[number] = await chat.say(turn.say)
+                self._waited.append(self._said[number])
             case "edit":
                 assert turn.edit is not None
-                await chat.edit(self._message(turn.edit.turn), turn.edit.say)
+                message = self._message(turn.edit.turn)
+                await chat.edit(message, turn.edit.say)
+                self._waited.append(message.id)
             case "regenerate":
                 await chat.press("regenerate")
             case "settings":
@@ -135,7 +138,6 @@ class _Player:
             case "new_chat":
                 await chat.new_chat()
                 self._said, self._set_up, self._since = {}, False, 0
-                self._waiting = False
 
     def _message(self, turn: int) -> Message:
         return next(m for m in self._chat.transcript if m.id == self._said[turn])
@@ -178,16 +180,20 @@ class _Player:
         await self._chat.until(come, pieces=True)
 
     def _done(self) -> bool:
-        """All that was asked has been dealt with, as the page sees it."""
+        """All that was asked has been dealt with, and the page offers to send the next."""
         chat = self._chat
         if chat.busy:
             return False
-        if chat.tasks_ended >= self._asked:
+        new = chat.transcript.since(self._since)
+        # Ends of tasks can't be counted for messages: one sent at once crosses with the task
+        # that began the chat.
+        worked = {m.parent for m in new if m.of_app and m.ended}
+        if self._waited and worked.issuperset(self._waited):
             return True
-        # While the socket was away the end itself may have been missed: the answer tells.
-        return chat.reconnects > self._reconnects and any(
-            message.finish for message in chat.transcript.since(self._since)
-        )
+        if not self._waited and chat.tasks_ended > self._tasks_ended:
+            return True
+        # The end itself may have been missed while the socket was away: the answer tells.
+        return chat.reconnects > self._reconnects and any(m.finish for m in new)
 
     def _outcome(self) -> Outcome:
         transcript = self._chat.transcript
@@ -197,7 +203,7 @@ class _Player:
             answer=None if answer is None else answer.text,
             numbers={} if answer is None else answer.numbers,
             notices=tuple(m.text for m in new if m.note == "notice"),
-            errors=tuple(m.text for m in new if m.note == "error" or m.fields.get("isError")),
+            errors=tuple(m.text for m in new if m.failed),
             answers=sum(1 for m in transcript if m.finish),
         )
 

@@ -70,6 +70,17 @@ class Message:
         return self.fields.get("type") == "assistant_message"
 
     @property
+    def of_app(self) -> bool:
+        """Chainlit's record of the app's work on a message, to which that work's messages belong;
+        the page doesn't draw it."""
+        return self.fields.get("type") == "run"
+
+    @property
+    def ended(self) -> bool:
+        """The work that this records is over."""
+        return self.fields.get("end") is not None
+
+    @property
     def numbers(self) -> dict[str, Any]:
         """What the app tells programs about this message."""
         numbers = (self.fields.get("metadata") or {}).get("ernie")
@@ -84,6 +95,11 @@ class Message:
     def note(self) -> str | None:
         """The kind of a sentence of the app's own: "notice", "error" or "status"."""
         return self.numbers.get("note")
+
+    @property
+    def failed(self) -> bool:
+        """The page shows this as an error."""
+        return self.of_assistant and (self.note == "error" or bool(self.fields.get("isError")))
 
 
 class Transcript:

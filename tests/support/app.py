@@ -10,7 +10,6 @@ import os
 import signal
 import socket
 import sys
-import uuid
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
@@ -19,9 +18,6 @@ from tests.support.engine_process import ended
 ROOT = Path(__file__).parents[2]
 SERVES = "Your app is available at"
 """What Chainlit logs once it listens."""
-MARK = "TESTED_APP"
-"""An environment variable by which the app's processes are found."""
-
 START_S = 90.0
 END_S = 30.0
 """Generous bounds for two busy cores."""
@@ -30,11 +26,8 @@ END_S = 30.0
 class AppProcess:
     """A running `chainlit run`, and all it has printed."""
 
-    def __init__(
-        self, process: asyncio.subprocess.Process, port: int, cwd: Path, mark: str
-    ) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, port: int, cwd: Path) -> None:
         self.process = process
-        self._mark = mark
         self.port = port
         self.cwd = cwd
         self.url = f"http://localhost:{port}"
@@ -59,27 +52,33 @@ class AppProcess:
 
     def children(self) -> list[int]:
         """The processes it has started, and theirs, by id; but for Python's own helper."""
-        return [pid for pid in self._marked() if "resource_tracker" not in _command(pid)]
+        return [pid for pid in self._family() if b"resource_tracker" not in _about(pid, "cmdline")]
 
     async def stop(self) -> None:
-        """Ctrl-C. Fails when the app doesn't end well, or leaves a process behind."""
+        """Ctrl-C. Fails when the app doesn't end, or leaves a process behind."""
+        ends = {}
+        for pid in self._family():
+            with contextlib.suppress(ProcessLookupError):  # it ended just now
+                ends[pid] = ended(pid)
         try:
             self._send(signal.SIGINT, self.process.pid)
             async with asyncio.timeout(END_S):
                 await self.process.wait()
-                for pid in self._marked():
-                    with contextlib.suppress(ProcessLookupError):
-                        await ended(pid)
-                await self._reading
+                await asyncio.gather(*ends.values())
+                await self._reading  # it ends with the last process that can print here
         except TimeoutError:
-            raise AssertionError(f"still there {END_S:g} s after Ctrl-C\n{self.log}") from None
+            left = [pid for pid, end in ends.items() if not end.done()]
+            raise AssertionError(
+                f"{END_S:g} s after Ctrl-C: app ended: {self.process.returncode is not None},"
+                f" its processes still there: {left}\n{self.log}"
+            ) from None
         finally:
-            self._kill()
-            await self._reading
-
-    def _kill(self) -> None:
-        for pid in [self.process.pid, *self._marked()]:
-            self._send(signal.SIGKILL, pid)
+            for pid, end in ends.items():
+                if not end.done():
+                    self._send(signal.SIGKILL, pid)
+            self._send(signal.SIGKILL, self.process.pid)
+            self._reading.cancel()
+            await asyncio.gather(self.process.wait(), *ends.values())
 
     def _send(self, number: signal.Signals, pid: int) -> None:
         # Not through `process`, whose look at the child takes its exit status from asyncio.
@@ -87,14 +86,15 @@ class AppProcess:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
 
-    def _marked(self) -> list[int]:
-        """Every other process that inherited the app's environment, whoever its parent is now."""
-        entry = f"{MARK}={self._mark}".encode()
-        return [
-            pid
-            for pid in map(int, filter(str.isdecimal, os.listdir("/proc")))
-            if pid != self.process.pid and entry in _read(pid, "environ").split(b"\0")
-        ]
+    def _family(self) -> list[int]:
+        """Every process below the app's, by id."""
+        parents = {
+            pid: _parent(pid) for pid in map(int, filter(str.isdecimal, os.listdir("/proc")))
+        }
+        family = [self.process.pid]
+        for ancestor in family:  # grows on the way
+            family += [pid for pid, parent in parents.items() if parent == ancestor]
+        return family[1:]
 
     async def _read(self) -> None:
         assert self.process.stdout is not None
@@ -106,7 +106,7 @@ class AppProcess:
             self._news.notify_all()
 
 
-def _read(pid: int, name: str) -> bytes:
+def _about(pid: int, name: str) -> bytes:
     """A file about a process; empty when the process has ended."""
     try:
         return Path(f"/proc/{pid}/{name}").read_bytes()
@@ -114,8 +114,10 @@ def _read(pid: int, name: str) -> bytes:
         return b""
 
 
-def _command(pid: int) -> str:
-    return _read(pid, "cmdline").decode(errors="replace")
+def _parent(pid: int) -> int | None:
+    # The name, in parentheses, may hold anything; what follows it are state and parent.
+    _, _, rest = _about(pid, "stat").rpartition(b")")
+    return int(rest.split()[1]) if rest else None
 
 
 def free_port() -> int:
@@ -138,20 +140,19 @@ async def start_app(
     """The app of the source tree `cwd`, as soon as its page is served; its engine may still be
     starting. Ends with Ctrl-C, checked."""
     port = port or free_port()
-    mark = uuid.uuid4().hex
     inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "chainlit", "run", str(target), "--headless", "--port", str(port),
         *(["-w"] if watch else []),
         cwd=cwd,
-        env={**inherited, "PYTHONUNBUFFERED": "1", **(env or {}), MARK: mark},
+        env={**inherited, "PYTHONUNBUFFERED": "1", **(env or {})},
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
         limit=2**20,  # a line of a log
         start_new_session=True,  # Ctrl-C in the terminal of the tests is not for the app
     )  # fmt: skip
-    app = AppProcess(process, port, cwd, mark)
+    app = AppProcess(process, port, cwd)
     try:
         await app.logged(SERVES)
         yield app

@@ -12,6 +12,7 @@ from chainlit import socket
 from chainlit.context import init_ws_context
 from chainlit.input_widget import Slider, TextInput
 from chainlit.server import sio
+from chainlit.session import WebsocketSession
 
 TICK_S = 0.01
 
@@ -31,6 +32,12 @@ class State:
 def state() -> State:
     found = cl.user_session.get("state") or State()
     cl.user_session.set("state", found)
+    return found
+
+
+def session() -> WebsocketSession:
+    found = cl.context.session
+    assert isinstance(found, WebsocketSession)
     return found
 
 
@@ -79,7 +86,7 @@ async def obey(message: str) -> None:
             await answer([f"{n} " for n in range(int(rest))])
         case "who":
             settings = sorted(state().settings.items())
-            await answer([f"{cl.context.session.language} {settings}"])
+            await answer([f"{session().language} {settings}"])
         case "long":
             await note("notice", f"{len(rest)} left out")
             await answer(["short"], left_out=len(rest))
@@ -88,7 +95,7 @@ async def obey(message: str) -> None:
         case "break":
             await note("error", "it broke")
         case "close":
-            await sio.disconnect(cl.context.session.socket_id)
+            await sio.disconnect(session().socket_id)
 
 
 async def answer(words: list[str], *, left_out: int = 0) -> None:
@@ -126,7 +133,6 @@ async def on_regenerate(_: cl.Action) -> None:
     await cl.context.emitter.task_end()
 
 
-@sio.on("stop")
 async def stop(sid: str) -> None:
     init_ws_context(sid)
     task = state().task
@@ -134,13 +140,16 @@ async def stop(sid: str) -> None:
     task.cancel()
 
 
-@sio.on("connection_successful")
 async def connection_successful(sid: str) -> None:
     """A chat that comes back is shown what it may have missed, as the product does."""
     await socket.connection_successful(sid)
     context = init_ws_context(sid)
     now = state()
-    if context.session.restored and now.answer is not None:
+    if session().restored and now.answer is not None:
         if now.working:
             await context.emitter.task_start()
         await context.emitter.send_step(now.answer.to_dict())
+
+
+sio.on("stop", stop)
+sio.on("connection_successful", connection_successful)
