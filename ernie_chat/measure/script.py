@@ -6,6 +6,7 @@ Knows neither files (`script_file`) nor sockets (`client`); running a script is 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal, get_args
@@ -79,7 +80,7 @@ def _value(value: Any) -> str | int | float | bool:
     """A value of the settings panel; a text may be in pieces, as a message may."""
     if isinstance(value, list):
         return _message(value)
-    if isinstance(value, str | int | float):
+    if isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
         return value
     raise ValueError("must be text (in quotes), a number, true or false")
 
@@ -87,8 +88,8 @@ def _value(value: Any) -> str | int | float | bool:
 Value = Annotated[str | int | float | bool, PlainValidator(_value)]
 Message = Annotated[str, BeforeValidator(_message)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(_several)]
-Seconds = Annotated[float, Field(ge=0, le=86_400)]
-Wait = Annotated[float, Field(gt=0, le=86_400)]
+Seconds = Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)]
+Wait = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 Yes = Literal[True]
 
 

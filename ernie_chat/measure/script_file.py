@@ -96,11 +96,15 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.constructor.ConstructorError(
+                    None, None, "a key must be a name", key.start_mark
+                )
             if key.value in seen:
                 raise yaml.constructor.ConstructorError(
                     None, None, f'"{key.value}" is there twice', key.start_mark
                 )
-            seen.add(key.value if isinstance(key, yaml.ScalarNode) else id(key))
+            seen.add(key.value)
         return super().construct_mapping(node, deep)
 
 
@@ -137,7 +141,7 @@ def _sentence(error: ErrorDetails, names: Sequence[str]) -> str:
             return error["msg"]
         case "missing":
             return f'"{last}" is missing'
-        case "extra_forbidden":
+        case "extra_forbidden" | "invalid_key":
             known = known_keys(within)
             near = difflib.get_close_matches(str(last), known, n=1)
             hint = f'did you mean "{near[0]}"?' if near else f"known here: {', '.join(known)}"
