@@ -37,7 +37,7 @@ async def test_every_event_has_its_time(scripted: AppProcess) -> None:
         on_event=lambda *event: events.append(event),
     ) as chat:
         await answer(chat, "count 5")
-        await chat.until(lambda: not chat.busy)
+        await chat.until(lambda: bool(chat.transcript.buttons("regenerate")))
         written = next(m for m in chat.transcript if m.finish)
     times = [at for at, _, _ in events]
     assert times == sorted(set(times))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from ernie_chat.measure.script import known_keys
 from ernie_chat.measure.script_file import ScriptError, load_script, parse_script
 from tests.support.app import ROOT
 from tests.unit.measure.scripts import FILE, problems
@@ -94,3 +96,18 @@ def test_lines_of_turns(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", REPLAYS, ids=lambda path: path.name)
 def test_the_products_own_replays_are_scripts(path: Path) -> None:
     assert load_script(path).script.name
+
+
+def test_the_example_in_the_documentation_is_a_script_with_every_key() -> None:
+    page = (ROOT / "docs/replay.md").read_text("utf-8")
+    example = page.partition("```yaml\n")[2].partition("```")[0]
+    parse_script(example, FILE)
+    keys = {
+        *known_keys(()),
+        *known_keys(("turns",)),
+        *known_keys(("turns", "expect")),
+        *known_keys(("turns", "stop_after")),
+        *known_keys(("turns", "drop_after")),
+    }
+    missing = {key for key in keys if not re.search(rf"\b{key}\b", page)}
+    assert missing == set()
