@@ -72,7 +72,7 @@ def wrong_machine() -> str | None:
 
 
 def backend() -> str:
-    """"cuda" where an NVIDIA GPU is found, else "cpu"; ERNIE_CHAT_BACKEND decides when set."""
+    """ "cuda" where an NVIDIA GPU is found, else "cpu"; ERNIE_CHAT_BACKEND decides when set."""
     chosen = os.environ.get("ERNIE_CHAT_BACKEND", "")
     if chosen in ("cpu", "cuda"):
         return chosen
@@ -111,9 +111,7 @@ def make(lists: list[Path]) -> None:
         command += ["--requirements", file]
     run(*command)
     say("Compiling ...")
-    site = Path(
-        sysconfig.get_path("purelib", vars={"base": str(VENV), "platbase": str(VENV)})
-    )
+    site = Path(sysconfig.get_path("purelib", vars={"base": str(VENV), "platbase": str(VENV)}))
     folders = [site / name for name in COMPILED if (site / name).is_dir()]
     # Some packages carry files that aren't meant for this Python; compileall reports them.
     subprocess.run(

@@ -11,6 +11,7 @@ import chainlit as cl
 from chainlit.utils import utc_now
 
 from ernie_chat.errors import Language
+from ernie_chat.web.sockets import current_session
 from ernie_chat.web.stats import Stats
 from ernie_chat.web.texts import text
 
@@ -25,14 +26,14 @@ class AnswerView:
         self.gone = False
         self._message = cl.Message(content="")
         self._message.created_at = utc_now()  # else a data layer sorts the answer first
-        self._socket = cl.context.session.socket_id
+        self._socket = current_session().socket_id
         self._stats_id = str(uuid.uuid4())
         self._stats: Stats | None = None
         self._action: cl.Action | None = None
 
     async def show(self, new: str) -> None:
         """Append `new` to what the browser shows."""
-        if self._message.streaming and cl.context.session.socket_id != self._socket:
+        if self._message.streaming and current_session().socket_id != self._socket:
             # The socket dropped and came back: what was sent in between is lost, so all of it.
             self._message.content += new
             await self._send_whole()
@@ -72,7 +73,7 @@ class AnswerView:
     async def _send_whole(self) -> None:
         # "new_message" adds or replaces by id; "update_message" would be dropped by a browser
         # that missed the start.
-        self._socket = cl.context.session.socket_id
+        self._socket = current_session().socket_id
         await cl.context.emitter.send_step(self._message.to_dict())
 
     async def _send_trimmings(self) -> None:

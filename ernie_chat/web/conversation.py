@@ -24,6 +24,7 @@ from ernie_chat.web import status
 from ernie_chat.web.answer import AnswerView, note
 from ernie_chat.web.frames import frames
 from ernie_chat.web.panel import Choices, widgets
+from ernie_chat.web.sockets import current_session
 from ernie_chat.web.stats import Stats
 from ernie_chat.web.texts import language_of, text
 
@@ -38,7 +39,7 @@ class Conversation:
     """The chat of one Chainlit session. Made by `current`, kept in `cl.user_session`."""
 
     def __init__(self) -> None:
-        self.language = language_of(cl.context.session.language)
+        self.language = language_of(current_session().language)
         self._session_id: str = cl.context.session.id
         self._chat: ChatSession | None = None
         self._choices: Choices | None = None
@@ -98,7 +99,7 @@ class Conversation:
 
     async def leave(self) -> None:
         """The socket is gone: for good (a new chat), or perhaps for a moment."""
-        if cl.context.session.to_clear:
+        if current_session().to_clear:
             await self.stop()
         elif self._tasks:
             self._chore(self._give_up_later())
@@ -256,8 +257,8 @@ class Conversation:
                     "truncated",
                     self.language,
                     before=cut.tokens_before,
-                    head=settings().truncate_head,
-                    tail=settings().truncate_tail,
+                    head=cut.head,
+                    tail=cut.tail,
                     left_out=cut.left_out,
                 ),
             )
@@ -269,7 +270,7 @@ class Conversation:
         from chainlit.server import sio
 
         await asyncio.sleep(settings().disconnect_grace_s)
-        if not sio.manager.is_connected(cl.context.session.socket_id, "/"):
+        if not sio.manager.is_connected(current_session().socket_id, "/"):
             await self.stop()
 
     def _chore(self, work: object) -> asyncio.Task[None]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ernie_chat.config.settings import Settings
@@ -56,14 +56,20 @@ class Choices:
 
     def changed(self, values: Mapping[str, object]) -> Choices:
         """These choices with the panel's `values`; what is missing or no number stays."""
-        new = self
-        for name in ("temperature", "top_p", "repetition_penalty"):
-            new = replace(new, **{name: _number(values.get(name), name, getattr(self, name))})
-        tokens = _number(values.get("max_tokens"), "max_tokens", self.max_tokens)
+
+        def number(name: str) -> float:
+            return _number(values.get(name), name, getattr(self, name))
+
         prompt = values.get("system_prompt", self.system_prompt)
         if not isinstance(prompt, str):
             prompt = "" if prompt is None else self.system_prompt
-        return replace(new, max_tokens=int(tokens), system_prompt=prompt[:SYSTEM_PROMPT_CHARS])
+        return Choices(
+            system_prompt=prompt[:SYSTEM_PROMPT_CHARS],
+            temperature=number("temperature"),
+            top_p=number("top_p"),
+            repetition_penalty=number("repetition_penalty"),
+            max_tokens=int(number("max_tokens")),
+        )
 
 
 def _number(value: object, name: str, otherwise: float) -> float:

@@ -9,8 +9,22 @@ new handlers replace the old ones.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from chainlit.session import WebsocketSession
 
 Hook = Callable[[], Awaitable[None]]
+
+
+def current_session() -> WebsocketSession:
+    """The session whose event is being handled. All of ours come from browsers."""
+    from chainlit.context import context
+    from chainlit.session import WebsocketSession
+
+    session = context.session
+    assert isinstance(session, WebsocketSession)
+    return session
 
 
 def install(*, on_stop: Hook, on_return: Hook) -> None:

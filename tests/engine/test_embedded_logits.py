@@ -20,7 +20,8 @@ def ernie(embedded_folder: Path) -> Any:
     import torch
     from transformers import AutoModelForCausalLM
 
-    return AutoModelForCausalLM.from_pretrained(embedded_folder, dtype=torch.float32).eval()
+    model: Any = AutoModelForCausalLM.from_pretrained(embedded_folder, dtype=torch.float32)
+    return model.eval()
 
 
 def as_llama(ernie: Any) -> Any:

@@ -28,8 +28,9 @@ TEXTS = [
 
 
 def delta(text: str, *, last: bool = False, ids: tuple[int, ...] = (1,)) -> Delta:
-    finish = "stop" if last else None
-    return Delta(text=text, token_ids=ids, finish=finish, prompt_tokens=3, cached_tokens=0)
+    return Delta(
+        text=text, token_ids=ids, finish="stop" if last else None, prompt_tokens=3, cached_tokens=0
+    )
 
 
 async def of(texts: Iterable[str], closed: list[bool] | None = None) -> AsyncGenerator[Delta, None]:
