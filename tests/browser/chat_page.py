@@ -53,7 +53,7 @@ class ChatPage:
         """What is shown of an answer that still grows, once it has so many characters."""
         growing = self.page.locator('[data-step-type="assistant_message"] .message-content').last
         await expect(growing).to_have_text(
-            re.compile(rf"[\s\S]{{{{{characters},}}}}"), timeout=ANSWER_MS
+            re.compile(rf"[\s\S]{{{characters},}}"), timeout=ANSWER_MS
         )
         return await growing.inner_text()
 

@@ -17,7 +17,7 @@ from tests.support.engine_process import ended
 
 ROOT = Path(__file__).parents[2]
 SERVES = "Your app is available at"
-"""What Chainlit logs once it listens."""
+"""What Chainlit logs when its start-up hooks have run."""
 START_S = 90.0
 END_S = 30.0
 """Generous bounds for two busy cores."""
@@ -49,6 +49,21 @@ class AppProcess:
             raise AssertionError(f"not logged within {within_s:g} s: {text}\n{self.log}") from None
         if text not in self.log:
             raise AssertionError(f"the app ended without logging: {text}\n{self.log}")
+
+    async def serves(self) -> None:
+        """Returns when the page is served."""
+        await self.logged(SERVES)  # a moment before it listens, of which nothing tells
+        async with asyncio.timeout(START_S):
+            while not self._reading.done():
+                try:
+                    _, writer = await asyncio.open_connection("127.0.0.1", self.port)
+                except ConnectionRefusedError:
+                    await asyncio.sleep(0.02)
+                else:
+                    writer.close()
+                    await writer.wait_closed()
+                    return
+        raise AssertionError(f"the app ended before it served its page\n{self.log}")
 
     def children(self) -> list[int]:
         """The processes it has started, and theirs, by id; but for Python's own helper."""
@@ -154,7 +169,7 @@ async def start_app(
     )  # fmt: skip
     app = AppProcess(process, port, cwd)
     try:
-        await app.logged(SERVES)
+        await app.serves()
         yield app
     finally:
         await app.stop()
