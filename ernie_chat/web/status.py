@@ -38,9 +38,10 @@ def payload(service: Service) -> dict[str, Any]:
     more: dict[Language, str] | None = None
     if status.state == "ready" and status.restart_needed:
         kind, sentences = "notice", {at: text("restart_needed", at) for at in LANGUAGES}
-    elif status.state == "ready" and model is not None and model.stands_in:
+    elif status.state == "ready" and model is not None and model.source == "embedded":
         kind, sentences = "notice", {at: text("stands_in", at, name=model.name) for at in LANGUAGES}
-        more = {at: text("get_ernie", at, wanted=model.wanted) for at in LANGUAGES}
+        why = "get_ernie" if model.stands_in else "chosen_embedded"
+        more = {at: text(why, at, wanted=model.wanted) for at in LANGUAGES}
     return {
         "type": "ernie-status",
         "engine": status.state,

@@ -34,6 +34,12 @@ TEXTS: dict[str, dict[Language, str]] = {
         "zh": "无法获取 {wanted}，暂由随程序附带的小型英文模型代替。想用 ERNIE：联网后重新启动，"
         "或把 ERNIE_CHAT_MODEL 设为存放其权重的文件夹。",
     },
+    "chosen_embedded": {
+        "en": "ERNIE_CHAT_MODEL={wanted} chose the small English model that ships with the app."
+        " To get ERNIE: unset it, or set it to a folder with ERNIE's weights, then restart.",
+        "zh": "ERNIE_CHAT_MODEL={wanted} 选择了随程序附带的小型英文模型。想用 ERNIE："
+        "取消该设置，或设为存放 ERNIE 权重的文件夹，然后重新启动。",
+    },
     "waiting": {
         "en": "I'll answer as soon as the model is ready. {state}",
         "zh": "模型就绪后我会马上回答。{state}",
