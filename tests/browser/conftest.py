@@ -35,7 +35,9 @@ async def browser() -> AsyncIterator[Browser]:
 @pytest.fixture(scope="session")
 async def app(embedded_folder: Path) -> AsyncIterator[AppProcess]:
     """The product as `make chat` starts it, answering with the embedded model."""
-    async with start_app(env={"ERNIE_CHAT_MODEL": "embedded"}) as app:
+    async with start_app(
+        env={"ERNIE_CHAT_MODEL": "embedded", "ERNIE_CHAT_MAX_TOKENS": "160"}
+    ) as app:
         yield app
 
 

@@ -156,5 +156,8 @@ async def test_copy(open_page: OpenPage) -> None:
     await chat.ask("Say hello.")
     answer = await chat.answered(1)
     await chat.answers.last.locator("button:has(.lucide-copy)").click()
+    await chat.page.wait_for_function(
+        "async () => (await navigator.clipboard.readText()).trim() !== ''"
+    )
     copied = await chat.page.evaluate("navigator.clipboard.readText()")
     assert copied.split()[:3] == answer.split()[:3]
