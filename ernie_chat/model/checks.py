@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ernie_chat.errors import ModelCorrupt, ModelUnsupported
+from ernie_chat.model.json_file import read_object
 from ernie_chat.model.source import Generation, Model, Source
 from ernie_chat.model.tokenizer import ModelTokenizer, load_tokenizer
 
@@ -26,11 +27,11 @@ _PROBE = "Quinquagesima"
 
 def inspect(folder: Path, *, name: str, wanted: str, source: Source) -> Model:
     """The model in `folder`. Raises ModelCorrupt, naming the file, and ModelUnsupported."""
-    config = _read_json(folder / "config.json", name)
+    config = read_object(folder / "config.json", name)
     check_weights(folder, name)
     tokenizer = load_tokenizer(folder, name=name)
     file = folder / "generation_config.json"
-    generation = _read_json(file, name) if file.exists() else {}
+    generation = read_object(file, name) if file.exists() else {}
     return Model(
         folder=folder,
         name=name,
@@ -64,7 +65,7 @@ def _weight_files(folder: Path, name: str) -> dict[str, set[str]]:
         raise ModelCorrupt("no weights", model=name, file="model.safetensors")
     files: dict[str, set[str]] = {}
     try:
-        for tensor, file in _read_json(index, name)["weight_map"].items():
+        for tensor, file in read_object(index, name)["weight_map"].items():
             if Path(file).name != file:
                 raise ValueError(f"{file} is not beside the index")
             files.setdefault(file, set()).add(tensor)
@@ -92,16 +93,6 @@ def _stored_tensors(file: Path, name: str) -> set[str]:
 
 
 # What the model says about itself
-
-
-def _read_json(file: Path, name: str) -> dict[str, Any]:
-    try:
-        content = json.loads(file.read_bytes())
-    except (OSError, ValueError) as error:
-        raise ModelCorrupt(str(error), model=name, file=file.name) from error
-    if not isinstance(content, dict):
-        raise ModelCorrupt("not a JSON object", model=name, file=file.name)
-    return content
 
 
 def _generation(content: Mapping[str, Any]) -> Generation:

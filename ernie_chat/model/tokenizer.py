@@ -17,6 +17,7 @@ import tokenizers
 
 from ernie_chat.chat.tokenizer import TemplateMessage, Tokenizer
 from ernie_chat.errors import ModelCorrupt, ModelUnsupported
+from ernie_chat.model.json_file import read_object
 from ernie_chat.model.template import ChatTemplate
 
 _CONTROL = re.compile(r"<\|[^|\s]+\|>|<mask:\d+>")
@@ -95,30 +96,20 @@ class ModelTokenizer(Tokenizer):
 # What the folder holds
 
 
-def _read_json(file: Path, name: str) -> dict[str, Any]:
-    try:
-        content = json.loads(file.read_bytes())
-    except (OSError, ValueError) as error:
-        raise ModelCorrupt(str(error), model=name, file=file.name) from error
-    if not isinstance(content, dict):
-        raise ModelCorrupt("not a JSON object", model=name, file=file.name)
-    return content
-
-
 def _read_config(folder: Path, name: str) -> dict[str, Any]:
     """tokenizer_config.json over special_tokens_map.json, either of which may be missing."""
     files = (folder / "special_tokens_map.json", folder / "tokenizer_config.json")
     merged: dict[str, Any] = {}
     for file in files:
         if file.exists():
-            merged |= _read_json(file, name)
+            merged |= read_object(file, name)
     return merged
 
 
 def _read_backend(folder: Path, name: str) -> dict[str, Any]:
     """The content of tokenizer.json, made from a SentencePiece file where there is none."""
     if (folder / "tokenizer.json").exists() or not (folder / "tokenizer.model").exists():
-        backend = _read_json(folder / "tokenizer.json", name)
+        backend = read_object(folder / "tokenizer.json", name)
     else:
         backend = _from_sentencepiece(folder, name)
     model = backend.get("model")
