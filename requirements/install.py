@@ -30,15 +30,15 @@ COMPILED = (
 
 
 def main() -> int:
-    parts = ["app", *sys.argv[1:]]
     if problem := wrong_machine():
         return fail(problem)
-    lists = [ROOT / "requirements" / f"{backend()}.txt"]
-    if "test" in parts:
+    app = ROOT / "requirements" / f"{backend()}.txt"
+    stamps = {VENV / "ready-app": fingerprint([app])}
+    lists = [app]
+    if "test" in sys.argv[1:]:
         lists.append(ROOT / "requirements" / "test.txt")
-    stamp = VENV / f"ready-{parts[-1]}"
-    key = fingerprint(lists)
-    if any(s.is_file() and s.read_text() == key for s in (stamp, VENV / "ready-test")):
+        stamps[VENV / "ready-test"] = fingerprint(lists)
+    if all(stamp.is_file() and stamp.read_text() == key for stamp, key in stamps.items()):
         return 0
     began = time.monotonic()
     try:
@@ -50,7 +50,8 @@ def main() -> int:
             + "\nWhat it says above is the reason: most often no network or a full disk (3 GB are"
             " needed). Run the same command again to go on from there."
         )
-    stamp.write_text(key)
+    for stamp, key in stamps.items():
+        stamp.write_text(key)
     say(f"Set up in {time.monotonic() - began:.0f} s.")
     return 0
 
