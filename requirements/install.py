@@ -97,7 +97,7 @@ def make(lists: list[Path]) -> None:
         say("Making .venv ...")
         run(sys.executable, "-m", "venv", VENV)
     run(PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", UV)
-    say(f"Installing {', '.join(file.stem for file in lists)}: about 1 GB the first time ...")
+    say(f"Installing {', '.join(file.stem for file in lists)} (takes minutes the first time) ...")
     command: list[str | Path] = [VENV / "bin" / "uv", "pip", "install", "--quiet", "--no-deps"]
     command += ["--python", PYTHON]
     # uv does not read pip's settings.
