@@ -418,10 +418,13 @@ print(json.dumps([model.source, str(model.folder), attempts, heavy]))
 
 
 def in_a_process(model: str, **environment: str) -> tuple[str, Path, list[Any], list[str]]:
+    # An engine started earlier in this test process has set HF_HUB_OFFLINE for itself.
+    inherited = {name: value for name, value in os.environ.items() if name != "HF_HUB_OFFLINE"}
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, model],
-        env=os.environ | environment, cwd=ROOT, capture_output=True, text=True, check=True,
+        env=inherited | environment, cwd=ROOT, capture_output=True, text=True,
     )  # fmt: skip
+    assert done.returncode == 0, done.stderr
     source, folder, attempts, heavy = json.loads(done.stdout.splitlines()[-1])
     return source, Path(folder), attempts, heavy
 
