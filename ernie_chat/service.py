@@ -102,7 +102,10 @@ class Service:
                 model = self.model()
                 assert model is not None
                 tokenizer = await asyncio.to_thread(load_tokenizer, model.folder, name=model.name)
-                engine = EmbeddedEngine(kept().llm, tokenizer)
+                llm = kept().llm
+                if llm is None:  # shut down meanwhile
+                    raise EngineStopped
+                engine = EmbeddedEngine(llm, tokenizer)
                 self._running = Running(engine=engine, model=model, tokenizer=tokenizer)
         return self._running
 
@@ -115,9 +118,11 @@ class Service:
             keep.starting = None
         llm, keep.llm, self._running = keep.llm, None, None
         if llm is not None:
-            await in_own_thread(llm.shutdown, name="engine shutdown")
             if llm.output_handler is not None:
-                await asyncio.wait({llm.output_handler})  # it was cancelled
+                # Before its source ends: it would take that for the engine's death, and log it.
+                llm.output_handler.cancel()
+                await asyncio.wait({llm.output_handler})
+            await in_own_thread(llm.shutdown, name="engine shutdown")
         end_engine_processes()
 
     async def _start(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 from playwright.async_api import expect
@@ -156,8 +157,8 @@ async def test_copy(open_page: OpenPage) -> None:
     await chat.ask("Say hello.")
     answer = await chat.answered(1)
     await chat.answers.last.locator("button:has(.lucide-copy)").click()
-    await chat.page.wait_for_function(
-        "async () => (await navigator.clipboard.readText()).trim() !== ''"
-    )
-    copied = await chat.page.evaluate("navigator.clipboard.readText()")
+    copied = ""
+    async with asyncio.timeout(10):  # the page writes it in its own time
+        while not copied.strip():
+            copied = await chat.page.evaluate("navigator.clipboard.readText()")
     assert copied.split()[:3] == answer.split()[:3]
