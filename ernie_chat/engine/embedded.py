@@ -29,6 +29,15 @@ class EmbeddedEngine:
     def context_length(self) -> int:
         return cast(int, self._llm.model_config.max_model_len)
 
+    @property
+    def block_size(self) -> int:
+        return cast(int, self._llm.vllm_config.cache_config.block_size)
+
+    @property
+    def cache_tokens(self) -> int:
+        blocks = cast(int, self._llm.vllm_config.cache_config.num_gpu_blocks)
+        return blocks * self.block_size
+
     async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         self._check_fits(request)
         text = Detokenizer(self._codec)

@@ -32,6 +32,14 @@ class Request:
     id: str
     prompt_ids: Sequence[int]
     sampling: Sampling
+    priority: int = 0
+    """Of two requests that wait, the lower number goes first, and may take a higher one's place."""
+    cache_salt: str = ""
+    """Names who may find this prompt's KV blocks in the prefix cache: requests with the same
+    salt. Without one, everybody without one."""
+    shared_tokens: int = 0
+    """So many tokens at the prompt's beginning are nobody's secret: KV blocks that lie within
+    them are found whatever the salt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +55,8 @@ class Delta:
     finish: Finish | None
     prompt_tokens: int
     cached_tokens: int
+    prefill_s: float | None = None
+    """On the first delta: seconds from leaving the engine's queue to the first token."""
 
 
 class Engine(Protocol):
@@ -55,6 +65,14 @@ class Engine(Protocol):
     @property
     def context_length(self) -> int:
         """Tokens of prompt and answer together."""
+
+    @property
+    def block_size(self) -> int:
+        """Tokens in a KV block: what the prefix cache finds is a multiple of it."""
+
+    @property
+    def cache_tokens(self) -> int:
+        """Tokens the KV cache holds, of running requests and of prefixes kept for later."""
 
     def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """The answer as it is made. Closing or cancelling the generator aborts the request in

@@ -13,7 +13,12 @@ from ernie_chat.engine.keep import kept
 from ernie_chat.service import Running, Service
 
 SETTINGS = Settings(
-    model="embedded", context_length=1024, max_num_seqs=8, kv_cache_gib=0.25, log_level="WARNING"
+    model="embedded",
+    context_length=1024,
+    max_num_seqs=8,
+    kv_cache_gib=0.25,
+    gpu_memory_utilization=0.1,  # some tests start a second engine beside this one
+    log_level="WARNING",
 )
 
 

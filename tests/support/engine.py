@@ -28,12 +28,16 @@ class FakeEngine:
         answers: Sequence[str] = ("Hello.",),
         *,
         context_length: int = 4096,
+        block_size: int = 16,
+        cache_tokens: int = 65_536,
         tokens_until_silence: int | None = None,
         tokens_until_death: int | None = None,
     ) -> None:
         self._codec = codec
         self._answers = list(answers)
         self._context_length = context_length
+        self._block_size = block_size
+        self._cache_tokens = cache_tokens
         self._silence = tokens_until_silence
         self._death = tokens_until_death
         self.requests: list[Request] = []
@@ -46,6 +50,14 @@ class FakeEngine:
     @property
     def context_length(self) -> int:
         return self._context_length
+
+    @property
+    def block_size(self) -> int:
+        return self._block_size
+
+    @property
+    def cache_tokens(self) -> int:
+        return self._cache_tokens
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         self.requests.append(request)
@@ -75,6 +87,7 @@ class FakeEngine:
                     finish=("stop" if token in stop else "length") if last else None,
                     prompt_tokens=len(request.prompt_ids),
                     cached_tokens=0,
+                    prefill_s=0.0 if made == 0 else None,
                 )
                 await asyncio.sleep(0)
         finally:
