@@ -71,6 +71,18 @@ class ChatPage:
     def regenerate(self) -> Locator:
         return self.page.locator(".ai-message button:has(.lucide-refresh-cw)")
 
+    async def overlap(self, one: Locator, other: Locator) -> bool:
+        """Whether both are shown, and over each other."""
+        a, b = await one.bounding_box(), await other.bounding_box()
+        if a is None or b is None:
+            return False
+        return (
+            a["x"] < b["x"] + b["width"]
+            and b["x"] < a["x"] + a["width"]
+            and a["y"] < b["y"] + b["height"]
+            and b["y"] < a["y"] + a["height"]
+        )
+
     async def picture(self, file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         await self.page.screenshot(path=file)

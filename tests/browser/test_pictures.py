@@ -29,3 +29,4 @@ async def test_picture(
         "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     )
     assert overflow <= 0, "the page scrolls sideways"
+    assert not await chat.overlap(chat.said.first, chat.banner), "the banner hides the question"
