@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, cast
 
+from ernie_chat.engine import salts
 from ernie_chat.engine.detokenizer import Codec, Detokenizer
 from ernie_chat.engine.interface import Delta, Finish, Request, Sampling
 from ernie_chat.errors import EngineDied
@@ -41,15 +42,18 @@ class EmbeddedEngine:
     async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         self._check_fits(request)
         text = Detokenizer(self._codec)
+        prompt: dict[str, Any] = {"prompt_token_ids": list(request.prompt_ids)}
+        if salt := salts.encoded(request.cache_salt, request.shared_tokens):
+            prompt["cache_salt"] = salt
         outputs = self._llm.generate(
-            {"prompt_token_ids": list(request.prompt_ids)},
-            _sampling_params(request.sampling),
-            request.id,
+            prompt, _sampling_params(request.sampling), request.id, priority=request.priority
         )
+        first = True
         try:
             async with aclosing(outputs):
                 async for output in outputs:
-                    yield _delta(request, output, text)
+                    yield _delta(request, output, text, first=first)
+                    first = False
         except Exception as error:
             raise self._translated(error) from error
 
@@ -97,7 +101,7 @@ def _sampling_params(sampling: Sampling) -> Any:
         raise ValueError(str(error)) from error
 
 
-def _delta(request: Request, output: Any, text: Detokenizer) -> Delta:
+def _delta(request: Request, output: Any, text: Detokenizer, *, first: bool) -> Delta:
     completion = output.outputs[0]
     ids = tuple(completion.token_ids)
     finish: Finish | None = None
@@ -115,4 +119,10 @@ def _delta(request: Request, output: Any, text: Detokenizer) -> Delta:
         finish=finish,
         prompt_tokens=len(request.prompt_ids),
         cached_tokens=output.num_cached_tokens or 0,
+        prefill_s=_prefill_s(output.metrics) if first else None,
     )
+
+
+def _prefill_s(times: Any) -> float | None:
+    """From vLLM's clock readings of a request."""
+    return times.first_token_ts - times.scheduled_ts if times else None

@@ -58,6 +58,8 @@ def engine_arguments(settings: Settings, model: Model, *, cuda: bool) -> dict[st
         "max_model_len": context_length,
         "max_num_seqs": settings.max_num_seqs,
         "enable_prefix_caching": True,
+        # Users before warm-ups, which fill the prefix cache when nobody waits.
+        "scheduling_policy": "priority",
         # Sampling is always said in full; vLLM's own reading of the file would override it.
         "generation_config": "vllm",
         "enforce_eager": is_eager(settings, cuda=cuda),

@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ernie_chat.engine import salts
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
@@ -83,6 +85,7 @@ def _run(
     """In the engine's process: vLLM's main function, with a beginning and an end of ours."""
     _separate()
     try:
+        salts.install()
         if run_engine_core is None:
             from vllm.v1.engine.core import EngineCoreProc
 
