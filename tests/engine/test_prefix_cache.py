@@ -54,9 +54,7 @@ async def test_a_salt_hides_a_prompt(engine: Engine, block: int) -> None:
 
 
 @pytest.mark.parametrize("over", [0, 3], ids=["whole blocks", "within a block"])
-async def test_shared_tokens_are_found_by_everybody(
-    engine: Engine, block: int, over: int
-) -> None:
+async def test_shared_tokens_are_found_by_everybody(engine: Engine, block: int, over: int) -> None:
     """The block in which they end is the first private one."""
     ids = fresh(4 * block + 1)
     shared = 2 * block + over
