@@ -1,8 +1,9 @@
 """The one engine of this process and the model it answers with: begins, tells how it is, ends.
 
-The meeting point of the rooms `model` and `engine`. What must survive a reload of the app is in
-`engine.keep`; a `Service` is only a view of it, so the new code's service goes on with the old
-code's engine, or with its start that is still in progress. Knows no browser and no chat.
+The meeting point of the rooms `model` and `engine`; `running` puts together what answers. What
+must survive a reload of the app is in `engine.keep`; a `Service` is only a view of it, so the new
+code's service goes on with the old code's engine, or with its start that is still in progress.
+Knows no browser and no chat.
 """
 
 from __future__ import annotations
@@ -11,10 +12,9 @@ import asyncio
 import functools
 import logging
 import time
-from collections.abc import AsyncIterator
-from dataclasses import asdict, dataclass
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import asdict
 
-from ernie_chat.chat.tokenizer import Tokenizer
 from ernie_chat.config.settings import Settings, settings
 from ernie_chat.engine.embedded import EmbeddedEngine
 from ernie_chat.engine.interface import Engine, Request, Sampling
@@ -27,17 +27,9 @@ from ernie_chat.errors import EngineDied, EngineStartFailed, EngineStopped, Erni
 from ernie_chat.model.locate import locate
 from ernie_chat.model.source import Generation, Model, Progress
 from ernie_chat.model.tokenizer import load_tokenizer
+from ernie_chat.running import Running, keep_warm, running, stop_warming
 
 log = logging.getLogger("ernie_chat")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Running:
-    """What is needed to answer."""
-
-    engine: Engine
-    model: Model
-    tokenizer: Tokenizer
 
 
 @functools.cache
@@ -105,14 +97,15 @@ class Service:
                 llm = kept().llm
                 if llm is None:  # shut down meanwhile
                     raise EngineStopped
-                engine = EmbeddedEngine(llm, tokenizer)
-                self._running = Running(engine=engine, model=model, tokenizer=tokenizer)
+                self._running = running(self._settings, llm, model, tokenizer)
+                keep_warm(self._settings, self._running)
         return self._running
 
     async def shutdown(self) -> None:
         """End the engine; its processes are gone when this returns. Idempotent."""
         keep = kept()
         publish(Status(state="stopped"))
+        stop_warming()
         if keep.starting is not None:
             keep.starting.cancel()
             keep.starting = None
@@ -144,13 +137,12 @@ class Service:
             publish(Status(state="warming"))
 
             began = time.perf_counter()
-            self._running = Running(
-                engine=EmbeddedEngine(keep.llm, tokenizer), model=model, tokenizer=tokenizer
-            )
-            await _warm_up(self._running)
+            await _warm_up(EmbeddedEngine(keep.llm, tokenizer), tokenizer.encode("Hello"))
+            self._running = running(self._settings, keep.llm, model, tokenizer)
             keep.llm.output_handler.add_done_callback(_lost)
             log.info("engine: ready%s", _seconds(began))
             publish(Status(state="ready"))
+            keep_warm(self._settings, self._running)
         except ErnieChatError as error:
             _fail(error)
         except Exception as error:
@@ -182,14 +174,12 @@ async def _find(settings: Settings) -> Model:
     )
 
 
-async def _warm_up(running: Running) -> None:
+async def _warm_up(engine: Engine, prompt_ids: Sequence[int]) -> None:
     """One short answer, so that the first user doesn't pay for what happens only once."""
     request = Request(
-        id="warm-up",
-        prompt_ids=running.tokenizer.encode("Hello"),
-        sampling=Sampling(temperature=0.8, max_tokens=2),
+        id="warm-up", prompt_ids=prompt_ids, sampling=Sampling(temperature=0.8, max_tokens=2)
     )
-    async for _ in running.engine.stream(request):
+    async for _ in engine.stream(request):
         pass
 
 

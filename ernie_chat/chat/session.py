@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from ernie_chat.chat.frames import Frames
 from ernie_chat.chat.history import Lengths, Trimming, Turn, oldest_first
@@ -16,6 +17,7 @@ from ernie_chat.chat.message import checked, well_formed
 from ernie_chat.chat.prompt import PromptBuilder
 from ernie_chat.chat.spans import spans_of
 from ernie_chat.chat.tokenizer import Tokenizer
+from ernie_chat.chat.trimming import low_water
 from ernie_chat.chat.truncate import LongText, Truncated
 from ernie_chat.config.settings import Settings
 from ernie_chat.errors import ModelUnsupported, SystemPromptTooLong
@@ -26,6 +28,9 @@ log = logging.getLogger(__name__)
 
 MIN_ANSWER = 64
 """Tokens an answer may always have, if it asks for as many and the context isn't tiny."""
+
+GOES_ON = ("Why?", "And", " Why?", "为什么？", "1", "-", "\n\n-")
+"""Messages as different as messages are: what their prompts have in common, all have."""
 
 FORGOTTEN_KEYS = 10_000
 """Messages out of the context whose keys are still known."""
@@ -80,15 +85,20 @@ class ChatSession:
         context_length: int,
         stop_token_ids: Collection[int],
         system_prompt: str = "",
-        trimming: Trimming = oldest_first,
+        trimming: Trimming | None = None,
     ) -> ChatSession:
-        """A new chat. A system prompt that `set_system_prompt` would refuse is shortened: it
-        comes from the configuration, and a chat must begin all the same."""
+        """A new chat, trimmed as the settings say unless told otherwise. A system prompt that
+        `set_system_prompt` would refuse is shortened: it comes from the configuration, and a
+        chat must begin all the same."""
         prompts = PromptBuilder(
             Frames(tokenizer), spans_of(tokenizer), stop_token_ids=stop_token_ids
         )
         session = cls(
-            tokenizer, prompts, settings, context_length=context_length, trimming=trimming
+            tokenizer,
+            prompts,
+            settings,
+            context_length=context_length,
+            trimming=trimming or low_water(settings.history_low_water),
         )
         session._system = session._shortened_system(system_prompt)
         return session
@@ -148,9 +158,7 @@ class ChatSession:
         text = checked(text, max_chars=self._settings.max_message_chars)
         least = min(max_tokens, MIN_ANSWER, self._context // 4)
         message, truncated = self._fitted(text, self._context - least)
-        alone = len(self._prompts.opening(self._system, message))
-        reserved = min(max_tokens, self._context // 2)
-        forgets = self._trimmed(message, max(alone, self._context - reserved))
+        forgets = self._trimmed(message, self._budget(message, max_tokens))
         turns = self._turns[len(forgets) :]
         prompt_ids = self._prompts.prompt(self._system, turns, message)
         prepared = Prepared(
@@ -195,6 +203,38 @@ class ChatSession:
                 stopped=stopped,
             )
             self._turns = (*self._turns, turn)
+
+    # What prompts will begin with
+
+    def system_ids(self) -> list[int]:
+        """What every new chat's prompt begins with."""
+        return self._beginning((), "")
+
+    def hot_ids(self, text: str, *, whole: bool) -> list[int]:
+        """The prompt of a new chat that begins with the message `text`; unless it is `whole`,
+        only what stays the same whatever the message goes on with. Raises as `prepare`."""
+        text = checked(text, max_chars=self._settings.max_message_chars)
+        message, _ = self._fitted(text, self._context - 1)
+        if not whole:
+            return self._beginning((), message)
+        return self._prompts.opening(self._system, message)
+
+    def likely_prefix(self, *, max_tokens: int) -> list[int]:
+        """What the next prompt will begin with, if its message is as long as the one before."""
+        if not self._turns:
+            return self.system_ids()
+        before = self._turns[-1].message
+        forgets = self._trimmed(before, self._budget(before, max_tokens))
+        return self._beginning(self._turns[len(forgets) :], "")
+
+    def _beginning(self, turns: Sequence[Turn], text: str) -> list[int]:
+        prompts = (self._prompts.prompt(self._system, turns, text + more) for more in GOES_ON)
+        return [one for one, *_ in takewhile(_all_equal, zip(*prompts, strict=False))]
+
+    def _budget(self, message: str, max_tokens: int) -> int:
+        """Tokens a prompt for `message` may have, history included."""
+        alone = len(self._prompts.opening(self._system, message))
+        return max(alone, self._context - min(max_tokens, self._context // 2))
 
     def _fitted(self, text: str, room: int) -> tuple[str, Truncated | None]:
         """`text`, cut if it is over the settings' limit or if with it the shortest prompt would
@@ -242,6 +282,10 @@ class ChatSession:
             text, cut = measured.cut(limit * 3 // 4, limit - limit * 3 // 4)
             log.warning("the system prompt's %d tokens were cut to %d", cut.tokens_before, limit)
         return text if text.strip() else ""
+
+
+def _all_equal(ids: tuple[int, ...]) -> bool:
+    return ids.count(ids[0]) == len(ids)
 
 
 def _shares(limit: int, head: int, tail: int) -> tuple[int, int]:

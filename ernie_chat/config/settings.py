@@ -71,6 +71,21 @@ class Settings(BaseSettings):
     max_tokens: Annotated[int, Field(ge=1)] = 1024
     """Length limit of an answer, tokens; also a slider in the page."""
 
+    # Prefix cache
+    history_low_water: Annotated[float, Field(gt=0, le=1)] = 0.6
+    """When a chat outgrows the context, its oldest turns leave until it fills this share of what
+    a prompt may have: the next turns then keep an unchanged, cached prefix. 1: as few as can."""
+    warm_up: bool = True
+    """Prefill hot prompts while nobody asks."""
+    hot_prompts: Path | None = None
+    """A file like `ernie_chat/prefix/hot_prompts.toml` to use in its place."""
+    learn_prompts: bool = True
+    """Count what is asked again and again, in `cache_dir`, and keep that hot too."""
+    warm_up_chunk_tokens: Annotated[int, Field(ge=8)] = 128
+    """A user who asks waits for one such chunk of a warm-up at most."""
+    retouch_share: Annotated[float, Field(ge=0, lt=0.9)] = 0.5
+    """A hot prefix is touched again when so much of the KV cache was computed since; 0: never."""
+
     # Streaming
     frame_ms: Annotated[float, Field(ge=0, le=1000)] = 40.0
     """After the first token, text is sent to the browser at most once per frame."""

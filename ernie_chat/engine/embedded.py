@@ -39,6 +39,18 @@ class EmbeddedEngine:
         blocks = cast(int, self._llm.vllm_config.cache_config.num_gpu_blocks)
         return blocks * self.block_size
 
+    @property
+    def evicted_blocks(self) -> int:
+        """From vLLM's statistics of watched blocks, which also count blocks that were given to
+        another prompt while half full."""
+        from prometheus_client import REGISTRY
+
+        name = "vllm:kv_block_lifetime_seconds_count"
+        families = REGISTRY.restricted_registry([name]).collect()
+        watched = sum(s.value for family in families for s in family.samples if s.name == name)
+        share: float = self._llm.vllm_config.observability_config.kv_cache_metrics_sample
+        return round(watched / share)
+
     async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         self._check_fits(request)
         text = Detokenizer(self._codec)

@@ -74,6 +74,11 @@ class Engine(Protocol):
     def cache_tokens(self) -> int:
         """Tokens the KV cache holds, of running requests and of prefixes kept for later."""
 
+    @property
+    def evicted_blocks(self) -> int:
+        """KV blocks so far whose content was given up for another prompt's; on a GPU, where not
+        every block is watched, an estimate."""
+
     def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """The answer as it is made. Closing or cancelling the generator aborts the request in
         the engine at once. Raises EngineDied when the engine is lost on the way, ValueError for

@@ -11,6 +11,7 @@ Used from the event loop only.
 from __future__ import annotations
 
 import asyncio
+import secrets
 import sys
 import types
 from typing import Any, Protocol, cast
@@ -33,6 +34,12 @@ class Kept(Protocol):
     """The AsyncLLM once it is built."""
     starting: asyncio.Task[None] | None
     """The start in progress, so that nobody starts a second one and it isn't collected."""
+    prefix_numbers: dict[str, float]
+    """What `prefix.metrics` counts."""
+    prefix_secret: bytes
+    """Cache salts are made with it; a new one would hide from users what they have cached."""
+    prefix_task: asyncio.Task[None] | None
+    """Warms prefixes; code of a reload puts its own in its place."""
     changed: asyncio.Event
     """Set, and replaced by a new one, at each change of `status`."""
 
@@ -48,6 +55,9 @@ def kept() -> Kept:
             model=None,
             llm=None,
             starting=None,
+            prefix_numbers={},
+            prefix_secret=secrets.token_bytes(32),
+            prefix_task=None,
             changed=asyncio.Event(),
         )
         sys.modules[NAME] = module

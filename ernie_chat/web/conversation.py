@@ -19,7 +19,8 @@ from ernie_chat.chat.session import ChatSession, Prepared
 from ernie_chat.config.settings import settings
 from ernie_chat.engine.interface import Request, Sampling
 from ernie_chat.errors import Busy, ErnieChatError, InputError, UnexpectedError
-from ernie_chat.service import Running, service
+from ernie_chat.running import Running
+from ernie_chat.service import service
 from ernie_chat.web import status
 from ernie_chat.web.answer import AnswerView, note
 from ernie_chat.web.frames import frames
@@ -27,6 +28,7 @@ from ernie_chat.web.panel import Choices, widgets
 from ernie_chat.web.sockets import current_session
 from ernie_chat.web.stats import Stats
 from ernie_chat.web.texts import language_of, text
+from ernie_chat.web.user import user_of
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +43,7 @@ class Conversation:
     def __init__(self) -> None:
         self.language = language_of(current_session().language)
         self._session_id: str = cl.context.session.id
+        self._user = user_of(current_session())
         self._chat: ChatSession | None = None
         self._choices: Choices | None = None
         self._turn = asyncio.Lock()
@@ -168,6 +171,9 @@ class Conversation:
                 chat.restore(before)  # the old answer still stands in the page: it still counts
             raise
         self._last = (key, said)
+        await running.prefixes.answered(
+            chat, prepared, max_tokens=choices.max_tokens, user=self._user
+        )
 
     async def _stream(
         self,
@@ -187,10 +193,13 @@ class Conversation:
         )
         ids: list[int] = []
         shown: list[str] = []
+        salt, shared = running.prefixes.access(prepared.prompt_ids, self._user)
         deltas = running.engine.stream(
             Request(
                 id=request,
                 prompt_ids=prepared.prompt_ids,
+                cache_salt=salt,
+                shared_tokens=shared,
                 sampling=Sampling(
                     temperature=choices.temperature,
                     top_p=choices.top_p,

@@ -10,6 +10,7 @@ import sys
 
 from ernie_chat.config.settings import settings
 from ernie_chat.errors import ErnieChatError
+from ernie_chat.prefix import catalogue
 from ernie_chat.service import service
 from ernie_chat.web import status
 from ernie_chat.web.port import check_port
@@ -23,6 +24,7 @@ async def start_up() -> None:
 
     try:
         check_port(config.run.host, config.run.port)
+        catalogue.load(settings().hot_prompts)
         logging.getLogger("ernie_chat").setLevel(settings().log_level)
     except ErnieChatError as error:
         print(f"\n{error.sentence('zh')}\n{error.sentence('en')}\n", file=sys.stderr, flush=True)

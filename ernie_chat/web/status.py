@@ -10,7 +10,8 @@ from typing import Any
 
 from ernie_chat.engine.status import Status
 from ernie_chat.errors import Language
-from ernie_chat.service import Running, Service
+from ernie_chat.running import Running
+from ernie_chat.service import Service
 from ernie_chat.web.answer import note
 from ernie_chat.web.texts import text
 

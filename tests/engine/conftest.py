@@ -10,7 +10,8 @@ import pytest
 from ernie_chat.config.settings import Settings
 from ernie_chat.engine.interface import Engine
 from ernie_chat.engine.keep import kept
-from ernie_chat.service import Running, Service
+from ernie_chat.running import Running
+from ernie_chat.service import Service
 
 SETTINGS = Settings(
     model="embedded",
@@ -19,6 +20,7 @@ SETTINGS = Settings(
     dtype="float32",  # in bfloat16 two tokens are often equally likely, and shapes decide
     kv_cache_gib=0.25,
     gpu_memory_utilization=0.1,  # some tests start a second engine beside this one
+    warm_up=False,  # tests say what is in the prefix cache
     log_level="WARNING",
 )
 

@@ -22,7 +22,7 @@ from ernie_chat.errors import (
     SettingsError,
     from_plain,
 )
-from ernie_chat.service import Running
+from ernie_chat.running import Running
 from tests.engine.conftest import SETTINGS
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from ernie_chat.engine.interface import Delta, Engine, Request
-from ernie_chat.service import Running
+from ernie_chat.running import Running
 from tests.support.engine import collect, joined, request
 
 _starts = itertools.count(1000)

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from ernie_chat.engine.interface import Engine
-from ernie_chat.service import Running
+from ernie_chat.running import Running
 from tests.support.engine import ask, collect, joined, request
 
 

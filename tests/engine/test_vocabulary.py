@@ -11,7 +11,7 @@ from ernie_chat.chat.tokenizer import Tokenizer
 from ernie_chat.engine.embedded import EmbeddedEngine
 from ernie_chat.engine.start import build
 from ernie_chat.engine.threads import in_own_thread
-from ernie_chat.service import Running
+from ernie_chat.running import Running
 from tests.engine.conftest import SETTINGS
 from tests.support.engine import collect, request
 

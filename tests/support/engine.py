@@ -59,6 +59,10 @@ class FakeEngine:
     def cache_tokens(self) -> int:
         return self._cache_tokens
 
+    @property
+    def evicted_blocks(self) -> int:
+        return 0
+
     async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         self.requests.append(request)
         answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]

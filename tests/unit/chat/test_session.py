@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ernie_chat.chat.history import oldest_first
 from ernie_chat.chat.session import MIN_ANSWER, ChatSession, Prepared
 from ernie_chat.config.settings import Settings
 from ernie_chat.errors import EmptyMessage, MessageTooLarge, ModelUnsupported, SystemPromptTooLong
@@ -99,11 +98,13 @@ def test_a_long_answer_is_granted_when_there_is_room(kind: Kind) -> None:
     chat = kind.chat(context_length=1000)
     first = chat.prepare("hi", key="hi", max_tokens=5000)
     assert len(first.prompt_ids) + first.max_tokens == 1000
-    for i in range(30):
+    room = []
+    for i in range(60):
         kind.answer(chat, f"message {i}", "word " * 20)
-    later = chat.prepare("hi", key="hi", max_tokens=5000)
-    assert 500 <= later.max_tokens == 1000 - len(later.prompt_ids)
-    assert later.max_tokens < 600
+        later = chat.prepare("hi", key="hi", max_tokens=5000)
+        assert 500 <= later.max_tokens == 1000 - len(later.prompt_ids)
+        room.append(later.max_tokens)
+    assert min(room) < 600
     assert chat.turns
 
 
@@ -150,22 +151,62 @@ def test_prepare_changes_nothing(kind: Kind) -> None:
     assert chat.prepare("hello " * 100, key="k", max_tokens=100) == first
 
 
-def test_another_trimming_keeps_a_prefix_for_longer(kind: Kind) -> None:
-    def to_half(lengths: Sequence[int], budget: int) -> int:
-        return 0 if lengths[0] <= budget else oldest_first(lengths, max(budget // 2, lengths[-1]))
-
-    def changes(chat: ChatSession) -> int:
+def test_leaving_out_more_at_once_keeps_a_prefix_for_longer(kind: Kind) -> None:
+    def changes(share: float) -> int:
         """How often the start of the prompt is another than the last time."""
+        chat = kind.chat(context_length=400, history_low_water=share)
         count, last = 0, -1
         for i in range(40):
             dropped = kind.answer(chat, f"message {i}", f"answer {i}").dropped_turns
             count, last = count + (dropped != last), dropped
         return count
 
-    batches = ChatSession.create(
-        kind.tokenizer, Settings(), context_length=400, stop_token_ids=kind.stops, trimming=to_half
-    )
-    assert changes(batches) * 3 < changes(kind.chat(context_length=400))
+    assert changes(0.4) * 3 < changes(1)
+
+
+# What prompts will begin with
+
+
+@pytest.mark.parametrize("system", ["", SYSTEM])
+def test_every_new_chat_begins_with_the_system_ids(kind: Kind, system: str) -> None:
+    ids = kind.chat(system=system).system_ids()
+    for said in ("hello", "你好", "\n#", "   x", "1 2 3"):
+        prompt = kind.chat(system=system).prepare(said, key="k", max_tokens=9).prompt_ids
+        assert prompt[: len(ids)] == ids
+    assert len(ids) >= len(kind.tokenizer.encode(system))
+    assert kind.tokenizer.decode(ids).count(system) >= 1
+
+
+def test_a_whole_hot_prompt_is_the_prompt(kind: Kind) -> None:
+    chat = kind.chat(system=SYSTEM)
+    for said in ("Who are you?", "long " * 700):
+        prepared = kind.chat(system=SYSTEM).prepare(said, key="k", max_tokens=9)
+        assert chat.hot_ids(said, whole=True) == prepared.prompt_ids
+
+
+def test_a_hot_beginning_is_what_its_prompts_share(kind: Kind) -> None:
+    text = "Translate into Chinese. Keep names as they are.\n\nText:\n"
+    ids = kind.chat().hot_ids(text, whole=False)
+    assert len(ids) > len(kind.tokenizer.encode(text)) - 3
+    for more in ("hello", "你好", "3.", " x"):
+        assert kind.chat().prepare(text + more, key="k", max_tokens=9).prompt_ids[: len(ids)] == ids
+
+
+def test_the_next_prompt_begins_as_likely(kind: Kind) -> None:
+    """Also when turns have to leave for it, as long as its message is like the one before."""
+    chat = kind.chat(context_length=500, system=SYSTEM)
+    assert chat.likely_prefix(max_tokens=64) == chat.system_ids()
+    left, lasted = 0, 0
+    for i in range(100, 160):
+        likely = chat.likely_prefix(max_tokens=64)
+        prepared = kind.answer(chat, "And then?", f"answer {i} " * 5, key=str(i))
+        dropped = prepared.dropped_turns
+        assert prepared.prompt_ids[: len(likely)] == likely
+        assert len(prepared.prompt_ids) - len(likely) < 20
+        lasted += dropped == left
+        left = dropped
+    assert left > 30
+    assert lasted > 30
 
 
 def test_a_trimming_that_leaves_too_much_is_put_right(kind: Kind) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import string
+from pathlib import Path
 
 import pytest
 
 from ernie_chat import errors
+from ernie_chat.config.settings import Settings
 from ernie_chat.errors import ErnieChatError, from_plain
-from ernie_chat.web.starters import STARTERS
+from ernie_chat.web import starters
 from ernie_chat.web.texts import TEXTS, language_of
 
 
@@ -44,13 +46,23 @@ def test_errors_survive_as_plain_data(kind: type[ErnieChatError]) -> None:
     assert (again.detail, again.fields) == (error.detail, error.fields)
 
 
-def test_starters_match() -> None:
-    assert len(STARTERS["en"]) == len(STARTERS["zh"])
-
-
 @pytest.mark.parametrize(
     ("tag", "language"),
     [("zh-CN", "zh"), ("zh", "zh"), ("ZH-TW", "zh"), ("en-US", "en"), ("fr", "en"), (None, "en")],
 )
 def test_language_of(tag: str | None, language: str) -> None:
     assert language_of(tag) == language
+
+
+@pytest.mark.parametrize(("tag", "first"), [("zh-CN", "你是谁？"), ("en", "Who are you?")])
+@pytest.mark.parametrize("content", [None, "[[prompt"])
+async def test_starters_speak_the_readers_language_even_if_the_file_broke(
+    tag: str, first: str, content: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = None if content is None else tmp_path / "mine.toml"
+    if file is not None and content is not None:
+        file.write_text(content)
+    monkeypatch.setattr(starters, "settings", lambda: Settings(hot_prompts=file))
+    offered = await starters.starters(None, tag)
+    assert len(offered) == 4
+    assert (offered[0].label, offered[0].message) == (first, first)
