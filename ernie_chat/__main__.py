@@ -12,6 +12,7 @@ from argparse import REMAINDER, ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 
 COMMANDS: dict[str, tuple[str, str]] = {
+    "bench": ("ernie_chat.measure.bench", "measure what the prefix cache gains here"),
     "replay": ("ernie_chat.measure.replay_command", "replay scripted chats against a running app"),
 }
 """Name to module, and what it does in a line."""

@@ -120,3 +120,26 @@ def _found(ids: Sequence[int], earlier: Sequence[int], block_size: int) -> int:
         if start + block_size > len(ids) - 1:
             return start
     return min(len(ids) - 1, len(earlier)) // block_size * block_size
+
+
+def table(tokenizer: Tokenizer, settings: Settings, *, block_size: int) -> None:
+    """Prints every policy for every context, as Markdown."""
+    print("| context | turns | low water | cached | early | slow | slow, early | remembered |")
+    print("|---|---|---|---|---|---|---|---|")
+    for context_length in CONTEXTS:
+        for turns in TURNS:
+            for share in SHARES:
+                found = simulate(
+                    tokenizer,
+                    settings,
+                    context_length=context_length,
+                    turns=turns,
+                    share=share,
+                    block_size=block_size,
+                )
+                print(
+                    f"| {context_length} | {turns} | {share} | {found.cached:.0%}"
+                    f" | {found.cached_early:.0%} | {found.slow:.0%} | {found.slow_early:.0%}"
+                    f" | {found.remembered:.0f} |",
+                    flush=True,
+                )
