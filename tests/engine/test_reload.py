@@ -67,7 +67,9 @@ async def probe():
         "engines": [child.pid for child in multiprocessing.active_children()],
         "restart_needed": service().status().restart_needed,
         "code": id(sys.modules["ernie_chat.engine.embedded"]),
-        "mine": type(running.engine) is sys.modules["ernie_chat.engine.embedded"].EmbeddedEngine,
+        "mine": type(running.engine) is sys.modules["ernie_chat.prefix.engine"].WarmedEngine
+        and type(running.engine._engine)
+        is sys.modules["ernie_chat.engine.embedded"].EmbeddedEngine,
     }
 
 
