@@ -72,17 +72,30 @@ class ChatPage:
         return self.page.locator(".ai-message button:has(.lucide-refresh-cw)")
 
     async def overlap(self, one: Locator, other: Locator) -> bool:
-        """Whether both are shown, and over each other."""
-        a, b = await one.bounding_box(), await other.bounding_box()
-        if a is None or b is None:
-            return False
-        return (
-            a["x"] < b["x"] + b["width"]
-            and b["x"] < a["x"] + a["width"]
-            and a["y"] < b["y"] + b["height"]
-            and b["y"] < a["y"] + a["height"]
-        )
+        """Whether both are shown, and over each other. What has scrolled away isn't shown."""
+        a, b = await _shown(one), await _shown(other)
+        left, right = max(a[0], b[0]), min(a[2], b[2])
+        top, bottom = max(a[1], b[1]), min(a[3], b[3])
+        return left < right and top < bottom
 
     async def picture(self, file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         await self.page.screenshot(path=file)
+
+
+async def _shown(element: Locator) -> tuple[float, float, float, float]:
+    """Left, top, right and bottom of what can be seen of it."""
+    left, top, right, bottom = await element.evaluate(
+        """element => {
+          const box = element.getBoundingClientRect();
+          let shown = [box.left, box.top, box.right, box.bottom];
+          for (let around = element.parentElement; around; around = around.parentElement) {
+            if (getComputedStyle(around).overflowY === "visible") continue;
+            const view = around.getBoundingClientRect();
+            shown = [Math.max(shown[0], view.left), Math.max(shown[1], view.top),
+                     Math.min(shown[2], view.right), Math.min(shown[3], view.bottom)];
+          }
+          return shown;
+        }"""
+    )
+    return left, top, right, bottom

@@ -30,3 +30,8 @@ async def test_picture(
     )
     assert overflow <= 0, "the page scrolls sideways"
     assert not await chat.overlap(chat.said.first, chat.banner), "the banner hides the question"
+    await chat.page.set_viewport_size({"width": width, "height": 360})  # now it has to scroll
+    for _ in range(4):
+        await chat.page.mouse.move(width / 2, 200)
+        await chat.page.mouse.wheel(0, 25)
+        assert not await chat.overlap(chat.said.first, chat.banner), "it hides what has scrolled"
