@@ -36,11 +36,12 @@ class Running:
     model: Model
     tokenizer: Tokenizer
     prefixes: Prefixes
-    metrics: PrefixMetrics
 
 
 def running(settings: Settings, llm: Any, model: Model, tokenizer: Tokenizer) -> Running:
     """Around the AsyncLLM `llm`, new or from before a reload."""
+    from prometheus_client import REGISTRY  # which has vLLM's own numbers
+
     engine = EmbeddedEngine(llm, tokenizer)
     metrics = PrefixMetrics(kept().prefix_numbers)
     warmer = Warmer(
@@ -66,24 +67,26 @@ def running(settings: Settings, llm: Any, model: Model, tokenizer: Tokenizer) ->
         ),
     )
     warmed = WarmedEngine(engine, warmer, metrics)
-    exposed.expose(metrics, engine)
-    return Running(
-        engine=warmed, model=model, tokenizer=tokenizer, prefixes=prefixes, metrics=metrics
+    keep = kept()
+    keep.prefix_collector = exposed.expose(
+        metrics, engine, REGISTRY, instead_of=keep.prefix_collector
     )
+    return Running(engine=warmed, model=model, tokenizer=tokenizer, prefixes=prefixes)
 
 
-def keep_warm(settings: Settings, running: Running) -> None:
+async def keep_warm(settings: Settings, running: Running) -> None:
     """From now on, in the place of what code of before a reload did."""
-    stop_warming()
-    if settings.warm_up:
+    await stop_warming()
+    if settings.warm_up and kept().llm is not None:  # not shut down meanwhile
         kept().prefix_task = asyncio.create_task(_warm(running.prefixes), name="prefixes")
 
 
-def stop_warming() -> None:
-    """As it ends, what was learned is written. Idempotent."""
+async def stop_warming() -> None:
+    """When this returns, what was learned is written. Idempotent."""
     task, kept().prefix_task = kept().prefix_task, None
     if task is not None:
         task.cancel()
+        await asyncio.wait({task})
 
 
 async def _warm(prefixes: Prefixes) -> None:

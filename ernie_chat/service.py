@@ -98,18 +98,18 @@ class Service:
                 if llm is None:  # shut down meanwhile
                     raise EngineStopped
                 self._running = running(self._settings, llm, model, tokenizer)
-                keep_warm(self._settings, self._running)
+                await keep_warm(self._settings, self._running)
         return self._running
 
     async def shutdown(self) -> None:
         """End the engine; its processes are gone when this returns. Idempotent."""
         keep = kept()
         publish(Status(state="stopped"))
-        stop_warming()
         if keep.starting is not None:
             keep.starting.cancel()
             keep.starting = None
         llm, keep.llm, self._running = keep.llm, None, None
+        await stop_warming()
         if llm is not None:
             if llm.output_handler is not None:
                 # Before its source ends: it would take that for the engine's death, and log it.
@@ -142,7 +142,7 @@ class Service:
             keep.llm.output_handler.add_done_callback(_lost)
             log.info("engine: ready%s", _seconds(began))
             publish(Status(state="ready"))
-            keep_warm(self._settings, self._running)
+            await keep_warm(self._settings, self._running)
         except ErnieChatError as error:
             _fail(error)
         except Exception as error:

@@ -156,8 +156,7 @@ class ChatSession:
         template can't be used.
         """
         text = checked(text, max_chars=self._settings.max_message_chars)
-        least = min(max_tokens, MIN_ANSWER, self._context // 4)
-        message, truncated = self._fitted(text, self._context - least)
+        message, truncated = self._fitted(text, self._longest(max_tokens))
         forgets = self._trimmed(message, self._budget(message, max_tokens))
         turns = self._turns[len(forgets) :]
         prompt_ids = self._prompts.prompt(self._system, turns, message)
@@ -214,7 +213,7 @@ class ChatSession:
         """The prompt of a new chat that begins with the message `text`; unless it is `whole`,
         only what stays the same whatever the message goes on with. Raises as `prepare`."""
         text = checked(text, max_chars=self._settings.max_message_chars)
-        message, _ = self._fitted(text, self._context - 1)
+        message, _ = self._fitted(text, self._longest(self._settings.max_tokens))
         if not whole:
             return self._beginning((), message)
         return self._prompts.opening(self._system, message)
@@ -230,6 +229,10 @@ class ChatSession:
     def _beginning(self, turns: Sequence[Turn], text: str) -> list[int]:
         prompts = (self._prompts.prompt(self._system, turns, text + more) for more in GOES_ON)
         return [one for one, *_ in takewhile(_all_equal, zip(*prompts, strict=False))]
+
+    def _longest(self, max_tokens: int) -> int:
+        """Tokens a prompt may have at most; the rest is its answer's."""
+        return self._context - min(max_tokens, MIN_ANSWER, self._context // 4)
 
     def _budget(self, message: str, max_tokens: int) -> int:
         """Tokens a prompt for `message` may have, history included."""

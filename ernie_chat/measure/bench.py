@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Collection
 
 from ernie_chat.config.settings import load_settings
 from ernie_chat.errors import ErnieChatError
+from ernie_chat.measure import bench_prefix
 from ernie_chat.service import Service
 
 WHAT = ("prefix", "trimming")
@@ -22,30 +24,36 @@ def add_arguments(parser: ArgumentParser) -> None:
         "what", choices=WHAT,
         help="prefix: TTFT and cached tokens on the engine; trimming: counted, without an engine",
     )  # fmt: skip
+    parser.add_argument(
+        "--part", dest="parts", action="append", choices=bench_prefix.PARTS,
+        help="of prefix, only this; may be given again",
+    )  # fmt: skip
 
 
 def run(arguments: Namespace) -> int:
     """The exit status."""
     try:
-        asyncio.run(_trimming() if arguments.what == "trimming" else _prefix())
+        if arguments.what == "trimming":
+            _trimming()
+        else:
+            asyncio.run(_prefix(arguments.parts or bench_prefix.PARTS))
     except ErnieChatError as error:
         print(error.sentence("en"), error.detail, file=sys.stderr)
         return 1
     return 0
 
 
-async def _prefix() -> None:
-    from ernie_chat.measure import bench_prefix
-
-    service = Service(load_settings().model_copy(update={"warm_up": False}))
+async def _prefix(parts: Collection[str]) -> None:
+    settings = load_settings()
+    service = Service(settings.model_copy(update={"warm_up": False}))
     service.begin()
     try:
-        await bench_prefix.bench(await service.ready(), load_settings())
+        await bench_prefix.bench(await service.ready(), settings, parts)
     finally:
         await service.shutdown()
 
 
-async def _trimming() -> None:
+def _trimming() -> None:
     from ernie_chat.engine.cpu import CPU_BLOCK_SIZE
     from ernie_chat.measure import trimming
     from ernie_chat.model.locate import locate

@@ -1,7 +1,8 @@
 """What the prefix cache gains on the real engine: TTFT of cached against computed prefixes, a
-conversation's cached share, a flood that evicts, and hot prompts in mixed traffic.
+conversation's cached share, early prefill where turns leave, a flood that evicts, and hot prompts
+in mixed traffic.
 
-Prompts are random token ids but for the conversation and the hot prompts; each comes once, so
+Prompts are random token ids but for the conversations and the hot prompts; each comes once, so
 that nothing is found that isn't meant to be.
 """
 
@@ -12,7 +13,7 @@ import itertools
 import random
 import statistics
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
@@ -20,7 +21,7 @@ from ernie_chat.chat.session import ChatSession
 from ernie_chat.chat.trimming import low_water
 from ernie_chat.config.settings import Settings
 from ernie_chat.engine.interface import Engine, Request, Sampling
-from ernie_chat.measure.trimming import conversation
+from ernie_chat.measure.trimming import WORDS, conversation
 from ernie_chat.prefix.catalogue import load
 from ernie_chat.prefix.engine import WarmedEngine
 from ernie_chat.prefix.metrics import PrefixMetrics
@@ -30,6 +31,7 @@ from ernie_chat.running import Running
 LENGTHS = (64, 256, 512, 1024)
 REPEATS = 9
 TURNS = 20
+EARLY_TURNS = 60
 HOT_SHARE = 0.23
 """Of mixed traffic: the hit rate of the articles that the issue quotes."""
 MIXED = 120
@@ -67,11 +69,11 @@ async def ask(engine: Engine, ids: Sequence[int], *, max_tokens: int = 1, salt: 
 
 def fresh(length: int) -> list[int]:
     """Ids of ordinary tokens in both of our models."""
-    return _chance.choices(range(1000, 40_000), k=length)
+    return _chance.choices(range(1000, 30_000), k=length)
 
 
-async def bench(running: Running, settings: Settings) -> None:
-    """Prints each part as it is done."""
+async def bench(running: Running, settings: Settings, parts: Collection[str]) -> None:
+    """Prints each of `parts` as it is done."""
     engine = running.engine
     print(
         f"{running.model.name}, context {engine.context_length}, KV blocks of"
@@ -79,13 +81,13 @@ async def bench(running: Running, settings: Settings) -> None:
     )
     for _ in range(3):
         await ask(engine, fresh(200))
-    await _cold_and_hot(engine)
-    await _conversation(running, settings)
-    await _flood(engine)
-    await _mixed(running, settings)
+    for name, part in PARTS.items():
+        if name in parts:
+            await part(running, settings)
 
 
-async def _cold_and_hot(engine: Engine) -> None:
+async def _ttft(running: Running, settings: Settings) -> None:
+    engine = running.engine
     print("TTFT, a prefix and 8 tokens more; medians, alternating")
     print("| prefix | cold ms | hot ms | hot / cold |\n|---|---|---|---|")
     for length in LENGTHS:
@@ -103,15 +105,14 @@ async def _cold_and_hot(engine: Engine) -> None:
 async def _conversation(running: Running, settings: Settings) -> None:
     shares = (1.0, settings.history_low_water)
     print(f"\nA conversation of {TURNS} turns: prompt tokens found in the cache")
-    print("| low water | cached | longest TTFT after a first trim, ms |\n|---|---|---|")
+    print("| low water | cached |\n|---|---|")
     # At the same time: it saves minutes of decoding, and what is cached doesn't depend on it.
-    for share, (cached, slowest) in zip(
-        shares, await asyncio.gather(*(_chat(running, settings, s) for s in shares)), strict=True
-    ):
-        print(f"| {share} | {cached:.0%} | {slowest * 1e3:.0f} |", flush=True)
+    found = await asyncio.gather(*(_cached_share(running, settings, share) for share in shares))
+    for share, cached in zip(shares, found, strict=True):
+        print(f"| {share} | {cached:.0%} |", flush=True)
 
 
-async def _chat(running: Running, settings: Settings, share: float) -> tuple[float, float]:
+async def _cached_share(running: Running, settings: Settings, share: float) -> float:
     chat = ChatSession.create(
         running.tokenizer,
         settings,
@@ -120,7 +121,6 @@ async def _chat(running: Running, settings: Settings, share: float) -> tuple[flo
         trimming=low_water(share),
     )
     asked = []
-    slowest = 0.0
     for i, (message, answer) in enumerate(conversation(running.tokenizer, 1, TURNS)):
         prepared = chat.prepare(message, key=str(i), max_tokens=settings.max_tokens)
         length = min(len(answer), prepared.max_tokens)
@@ -129,24 +129,59 @@ async def _chat(running: Running, settings: Settings, share: float) -> tuple[flo
         )
         chat.commit(prepared, token_ids=found.answer_ids, text="", stopped=False)
         asked.append(found)
-        if prepared.dropped_turns:
-            slowest = max(slowest, found.ttft_s)
-    return sum(a.cached_tokens for a in asked) / sum(a.prompt_tokens for a in asked), slowest
+    return sum(a.cached_tokens for a in asked) / sum(a.prompt_tokens for a in asked)
 
 
-async def _flood(engine: Engine) -> None:
+async def _early(running: Running, settings: Settings) -> None:
+    context = min(2048, running.engine.context_length)
+    print(f"\n{EARLY_TURNS} long messages, short answers, context {context}: where turns leave")
+    print("| early prefill | times | median TTFT ms | longest ms |\n|---|---|---|---|")
+    for early in (False, True):
+        salt = f"early {early}"
+        chat = ChatSession.create(
+            running.tokenizer, settings, context_length=context, stop_token_ids=()
+        )
+        most = context // 4
+        warmer = Warmer(running.engine, PrefixMetrics({}), quiet_s=0)
+        messages = random.Random(3)
+        waited = []
+        async with working(running.engine, warmer) as warmed:
+            for i in range(EARLY_TURNS):
+                message = " ".join(messages.choices(WORDS.split(), k=messages.randint(100, 200)))
+                if early:
+                    likely = chat.likely_prefix(max_tokens=most)
+                    warmer.soon(Prefix(ids=tuple(likely), salt=salt))
+                    await warmer.settled()
+                prepared = chat.prepare(message, key=str(i), max_tokens=most)
+                found = await ask(warmed, prepared.prompt_ids, max_tokens=16, salt=salt)
+                chat.commit(prepared, token_ids=found.answer_ids, text="", stopped=False)
+                if prepared.forgets:
+                    waited.append(found.ttft_s * 1e3)
+        print(
+            f"| {'on' if early else 'off'} | {len(waited)} | {statistics.median(waited):.0f}"
+            f" | {max(waited):.0f} |",
+            flush=True,
+        )
+
+
+async def _flood(running: Running, settings: Settings) -> None:
+    engine = running.engine
     print("\nA hot prefix of 512 tokens after a flood of 1.5 times the cache")
     print("| re-touch | cached | TTFT ms |\n|---|---|---|")
     for retouch in (None, 0.5):
         prefix = fresh(512)
-        async with warming(engine, [Prefix(ids=tuple(prefix))], retouch=retouch) as warmed:
+        warmer = Warmer(engine, PrefixMetrics({}), retouch_share=retouch)
+        warmer.hot([Prefix(ids=tuple(prefix))])
+        async with working(engine, warmer) as warmed:
             flood = 0
             while flood < engine.cache_tokens * 1.5:
                 await ask(warmed, fresh(1000))
                 flood += 1000
-            # Without waiting for it to be warmed anew: somebody asks now.
+            # At once: it would be warmed anew when nobody asks for a while.
             found = await ask(warmed, prefix + fresh(8))
-        print(f"| {retouch or 'off'} | {found.cached_tokens} | {found.ttft_s * 1e3:.1f} |")
+        print(
+            f"| {retouch or 'off'} | {found.cached_tokens} | {found.ttft_s * 1e3:.1f} |", flush=True
+        )
 
 
 async def _mixed(running: Running, settings: Settings) -> None:
@@ -166,7 +201,9 @@ async def _mixed(running: Running, settings: Settings) -> None:
         # Prefixes that an earlier row left in the cache would be found: each row has a salt.
         prefixes = [Prefix(ids=prefix.ids, salt=name) for prefix in prefixes]
         asked: list[tuple[bool, Asked]] = []
-        async with warming(running.engine, prefixes, retouch=0.5) as warmed:
+        warmer = Warmer(running.engine, PrefixMetrics({}))
+        warmer.hot(prefixes)
+        async with working(running.engine, warmer) as warmed:
             for i in range(MIXED):
                 is_hot = traffic.random() < HOT_SHARE
                 ids = traffic.choice(hot) if is_hot else fresh(traffic.randint(20, 200))
@@ -181,20 +218,22 @@ async def _mixed(running: Running, settings: Settings) -> None:
         print(f"| {name} | {means[0]:.1f} | {means[1]:.1f} | {share:.0%} |", flush=True)
 
 
+PARTS: Mapping[str, Callable[[Running, Settings], Awaitable[None]]] = {
+    "ttft": _ttft,
+    "conversation": _conversation,
+    "early": _early,
+    "flood": _flood,
+    "mixed": _mixed,
+}
+
+
 @asynccontextmanager
-async def warming(
-    engine: Engine, prefixes: Sequence[Prefix], *, retouch: float | None
-) -> AsyncIterator[Engine]:
-    """`engine` with `prefixes` warm and a warmer that keeps them so."""
-    metrics = PrefixMetrics({})
-    # Quiet for longer than between two requests of a flood: nothing is warmed anew meanwhile.
-    warmer = Warmer(engine, metrics, quiet_s=0.2, retouch_share=retouch)
-    warmer.hot(prefixes)
+async def working(engine: Engine, warmer: Warmer) -> AsyncIterator[Engine]:
+    """`engine` for users, while `warmer` is at work on it; all is warm at first."""
     task = asyncio.create_task(warmer.run())
     try:
-        while warmer.pending:  # noqa: ASYNC110 - it has no reason to tell anybody
-            await asyncio.sleep(0.01)
-        yield WarmedEngine(engine, warmer, metrics)
+        await warmer.settled()
+        yield WarmedEngine(engine, warmer, PrefixMetrics({}))
     finally:
         task.cancel()
         with suppress(asyncio.CancelledError):

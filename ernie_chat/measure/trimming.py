@@ -16,10 +16,13 @@ from ernie_chat.chat.session import ChatSession
 from ernie_chat.chat.tokenizer import Tokenizer
 from ernie_chat.chat.trimming import low_water
 from ernie_chat.config.settings import Settings
+from ernie_chat.prefix.warmer import common_length
 
 MESSAGE: Final = (25, 0.9)
 """Tokens in the median message, and the spread of their logarithm."""
 ANSWER: Final = (150, 0.7)
+WORDS: Final = " the of and to in is you that it he was for on are as with his they"
+"""A token each."""
 SHARES: Final = (1.0, 0.9, 0.75, 0.6, 0.5, 0.4)
 CONTEXTS: Final = (1024, 2048, 4096)
 TURNS: Final = (20, 100)
@@ -40,7 +43,7 @@ class Outcome:
     """Share of messages for which over half the prompt had to be computed, after the first."""
     slow_early: float
     remembered: float
-    """Mean tokens of history in a prompt, once turns had to leave; 0 if none had to."""
+    """Mean tokens of the answers that a prompt holds, once turns had to leave; 0 if none had to."""
 
 
 def simulate(
@@ -77,10 +80,10 @@ def simulate(
             if before:
                 slow += found < len(ids) / 2
                 slow_early += found_early < len(ids) / 2
+            chat.commit(prepared, token_ids=answer, text="", stopped=False)
             if prepared.dropped_turns:
                 trimmed += 1
-                remembered += sum(len(turn.answer_ids) for turn in chat.turns)
-            chat.commit(prepared, token_ids=answer, text="", stopped=False)
+                remembered += sum(len(turn.answer_ids) for turn in chat.turns[:-1])
             before = ids + answer
     later = chats * (turns - 1)
     return Outcome(
@@ -98,12 +101,10 @@ def simulate(
 def conversation(tokenizer: Tokenizer, seed: int, turns: int) -> Iterator[tuple[str, list[int]]]:
     """Messages, and the token ids of their answers."""
     chance = random.Random(seed)
-    words = tokenizer.encode(" the of and to in is you that it he was for on are as with his they")
+    ids = tokenizer.encode(WORDS)
     for _ in range(turns):
-        message = "".join(
-            f" {chance.randrange(1000)}" for _ in range(_length(chance, MESSAGE) // 3)
-        )
-        yield message or " hello", chance.choices(words, k=_length(chance, ANSWER))
+        message = " ".join(chance.choices(WORDS.split(), k=_length(chance, MESSAGE)))
+        yield message, chance.choices(ids, k=_length(chance, ANSWER))
 
 
 def _length(chance: random.Random, about: tuple[int, float]) -> int:
@@ -113,13 +114,7 @@ def _length(chance: random.Random, about: tuple[int, float]) -> int:
 
 def _found(ids: Sequence[int], earlier: Sequence[int], block_size: int) -> int:
     """Tokens of whole blocks that both begin with; the last token is always computed."""
-    for start in range(0, min(len(ids) - 1, len(earlier)), block_size):
-        block = ids[start : start + block_size]
-        if len(block) < block_size or list(block) != list(earlier[start : start + block_size]):
-            return start
-        if start + block_size > len(ids) - 1:
-            return start
-    return min(len(ids) - 1, len(earlier)) // block_size * block_size
+    return min(common_length(ids, earlier), len(ids) - 1) // block_size * block_size
 
 
 def table(tokenizer: Tokenizer, settings: Settings, *, block_size: int) -> None:

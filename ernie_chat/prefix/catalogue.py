@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import tomllib
 from collections.abc import Mapping
@@ -77,8 +78,10 @@ def load(path: Path | None) -> tuple[HotPrompt, ...]:
     )
 
 
+@functools.cache
 def load_or_own(path: Path | None) -> tuple[HotPrompt, ...]:
-    """`load`, or the file beside this one where that can't be used: a reload must not fail."""
+    """`load`, or the file beside this one where that can't be used: a reload must not fail.
+    Read once for each load of this module."""
     try:
         return load(path)
     except SettingsError as error:

@@ -33,7 +33,10 @@ HOT: Final = 1.5
 FORGOTTEN: Final = 0.25
 """Faded count below which a text isn't kept over a restart: two chats, three weeks ago."""
 
-_ENTRY_BYTES = 650
+MAX_NAMES: Final = 10_000
+"""Users whose names are known at a time."""
+
+_ENTRY_BYTES = 750
 """What an entry takes beside its text; measured with tracemalloc."""
 
 
@@ -78,9 +81,9 @@ class PromptCounts:
     """See the module. `key` makes the hashes; it has to come back with the entries."""
 
     def __init__(self, key: bytes) -> None:
-        self._key = key
+        self.key = key
         self._entries: LRUCache[str, Entry] = LRUCache(MAX_BYTES, getsizeof=_size)
-        self._names: dict[str, str] = {}
+        self._names: LRUCache[str, str] = LRUCache(MAX_NAMES)
 
     def meet(self, user: str) -> None:
         """What this user asked in earlier runs is known to be this user's from now on."""
@@ -148,7 +151,7 @@ class PromptCounts:
         return self._hash(f"{whole} {same}")
 
     def _hash(self, text: str) -> str:
-        return hashlib.blake2b(text.encode(), digest_size=16, key=self._key).hexdigest()
+        return hashlib.blake2b(text.encode(), digest_size=16, key=self.key).hexdigest()
 
 
 def _covered(item: Learned, found: list[Learned]) -> bool:

@@ -1,4 +1,4 @@
-"""The prefix cache's numbers for Prometheus, in the registry that has vLLM's own."""
+"""The prefix cache's numbers for Prometheus."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ernie_chat.engine.interface import Engine
 from ernie_chat.prefix.metrics import COUNTERS, PrefixMetrics
 
 if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
     from prometheus_client.metrics_core import Metric
 
 PREFIX = "ernie_chat_prefix_"
@@ -47,12 +48,12 @@ class _Collector:
                 yield GaugeMetricFamily(PREFIX + name, meaning, value=value)
 
 
-def expose(metrics: PrefixMetrics, engine: Engine) -> None:
-    """In the place of any exposed before, also by code of before a reload."""
-    from prometheus_client import REGISTRY
-
-    registry: Any = REGISTRY
-    if (earlier := getattr(registry, "_ernie_chat_prefix", None)) is not None:
-        registry.unregister(earlier)
-    registry._ernie_chat_prefix = collector = _Collector(metrics, engine)
+def expose(
+    metrics: PrefixMetrics, engine: Engine, registry: CollectorRegistry, *, instead_of: Any = None
+) -> Any:
+    """Returns what is to be given as `instead_of` the next time, also by code of a reload."""
+    if instead_of is not None:
+        registry.unregister(instead_of)
+    collector = _Collector(metrics, engine)
     registry.register(collector)
+    return collector

@@ -32,7 +32,7 @@ LEARN_EVERY_S = 20.0
 @dataclass(frozen=True, slots=True)
 class User:
     """Whose prompts these are. `lasting`: the same name comes again, so it is worth learning
-    what this user asks; otherwise it is one browser's, for now."""
+    what this user asks; otherwise it is one browser session's."""
 
     name: str
     lasting: bool
@@ -61,7 +61,6 @@ class Prefixes:
         self._secret = secret
         self._file = learned_file
         self._counts: PromptCounts | None = None  # until the file was read
-        self._key = ""
         self._configured = self._written(catalogue)
         self._public = self._configured
         self._learned_more = asyncio.Event()
@@ -94,7 +93,6 @@ class Prefixes:
         """Keep hot what is hot, until cancelled."""
         if self._file is not None:
             content = await asyncio.to_thread(counts_file.read, self._file)
-            self._key = content.key
             self._counts = PromptCounts(bytes.fromhex(content.key))
             self._counts.restore(content.entries)
             self._counts.meet(LOCAL.name)
@@ -119,7 +117,7 @@ class Prefixes:
             return None
         self._learned_more.clear()
         entries = [replace(entry) for entry in self._counts.entries()]
-        return CountsFile(key=self._key, entries=entries)
+        return CountsFile(key=self._counts.key.hex(), entries=entries)
 
     async def _renew_as_learned(self) -> None:
         while True:

@@ -33,6 +33,8 @@ HOT_SHARE = 0.25
 """Share of the KV cache that hot prefixes may take together."""
 LOST_SHARE = 0.9
 """Of the cache, computed since the last touch: the prefix must be taken for evicted."""
+MOST_SOON = 32
+"""Likely prefixes that wait to be prefilled; beyond, the oldest is given up."""
 
 _ids = itertools.count()
 
@@ -73,6 +75,7 @@ class Warmer:
         self._users = 0
         self._quiet_until = 0.0
         self._news = asyncio.Event()
+        self._nothing_left = asyncio.Event()
         self._working: asyncio.Task[None] | None = None
 
     @property
@@ -96,14 +99,17 @@ class Warmer:
                 kept.append(prefix)
         self._hot = kept
         self._touched = {p: at for p, at in self._touched.items() if p in kept}
-        self._news.set()
+        self._look()
 
     def soon(self, prefix: Prefix) -> None:
         """Prefill this once, before the hot ones: somebody will likely go on from it."""
         prefix = self._whole_blocks(prefix)
         if prefix.ids:
+            self._soon.pop(prefix, None)
             self._soon[prefix] = None
-            self._news.set()
+            if len(self._soon) > MOST_SOON:
+                del self._soon[next(iter(self._soon))]
+            self._look()
 
     # What happens meanwhile
 
@@ -118,12 +124,11 @@ class Warmer:
         self._users -= 1
         self._clock += computed_tokens
         self._quiet_until = time.monotonic() + self._quiet_s
-        self._news.set()
+        self._look()
 
-    @property
-    def pending(self) -> bool:
-        """Whether anything is still to be warmed."""
-        return self._next_cold() is not None or self._next_aged() is not None
+    async def settled(self) -> None:
+        """Returns once `run` has nothing left to do."""
+        await self._nothing_left.wait()
 
     async def run(self) -> None:
         """Work until cancelled, or until the engine dies."""
@@ -133,6 +138,7 @@ class Warmer:
                 if (aged := self._next_aged()) is not None:
                     await self._touch(aged)
                 elif (cold := self._next_cold()) is None:
+                    self._nothing_left.set()
                     await self._news.wait()
                 elif (pause := self._quiet_until - time.monotonic()) > 0:
                     await asyncio.sleep(pause)
@@ -142,6 +148,10 @@ class Warmer:
                     await self._stoppable(cold)
 
     # The work
+
+    def _look(self) -> None:
+        self._nothing_left.clear()
+        self._news.set()
 
     def _next_cold(self) -> Prefix | None:
         lost = self._clock - self._engine.cache_tokens * LOST_SHARE
@@ -205,10 +215,13 @@ class Warmer:
         return replace(prefix, ids=prefix.ids[: longest // self._block * self._block])
 
     def _block_hashes(self, prefix: Prefix) -> Iterator[int]:
-        """As the engine's own: of a block's ids and the hash before."""
-        value = hash(prefix.salt)
+        """As the engine's own: of a block's ids, the hash before, and the salt where the first
+        token isn't shared."""
+        value = 0
         for start in range(0, len(prefix.ids), self._block):
-            value = hash((value, prefix.ids[start : start + self._block]))
+            end = start + self._block
+            own = prefix.salt if start <= prefix.shared_tokens < end else ""
+            value = hash((value, prefix.ids[start:end], own))
             yield value
 
 

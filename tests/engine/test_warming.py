@@ -28,8 +28,7 @@ async def warmed(running: Running, *prefixes: Prefix) -> tuple[WarmedEngine, Pre
     warmer.hot(prefixes)
     task = asyncio.create_task(warmer.run())
     async with asyncio.timeout(60):
-        while warmer.pending:  # noqa: ASYNC110 - it has no reason to tell anybody
-            await asyncio.sleep(0.01)
+        await warmer.settled()
     task.cancel()
     with suppress(asyncio.CancelledError):
         await task

@@ -116,3 +116,12 @@ def _spelled_out() -> tuple[list[str], list[list[str]]]:
 
 def _write(file: Path, content: dict[str, Any]) -> None:
     file.write_text(json.dumps(content, ensure_ascii=False, indent=1), encoding="utf-8")
+
+
+def ernie_with(folder: Path, **changes: Any) -> Path:
+    """An ERNIE folder with some of tokenizer_config.json replaced; None takes a key out."""
+    write_ernie_tokenizer(folder)
+    file = folder / "tokenizer_config.json"
+    config = json.loads(file.read_text()) | changes
+    file.write_text(json.dumps({k: v for k, v in config.items() if v is not None}))
+    return folder

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from prometheus_client import REGISTRY
+from prometheus_client import CollectorRegistry, Gauge
 
 from ernie_chat.chat.tokenizer import Tokenizer
 from ernie_chat.prefix.exposed import expose
@@ -47,24 +47,28 @@ def test_numbers_outlive_a_reload() -> None:
 
 
 def test_the_engine_may_read_the_registry_too(tokenizer: Tokenizer) -> None:
+    registry = CollectorRegistry()
+    Gauge("other", "Of somebody else.", registry=registry)
+
     class Reads(FakeEngine):
         @property
         def evicted_blocks(self) -> int:
-            family = REGISTRY.restricted_registry(["python_info"]).collect()
-            return sum(1 for _ in family)
+            return sum(1 for _ in registry.restricted_registry(["other"]).collect())
 
-    expose(PrefixMetrics({}), Reads(tokenizer))
-    assert REGISTRY.get_sample_value("ernie_chat_prefix_evicted_blocks_total") == 1
+    expose(PrefixMetrics({}), Reads(tokenizer), registry)
+    assert registry.get_sample_value("ernie_chat_prefix_evicted_blocks_total") == 1
 
 
 def test_exposed_once_however_often_the_app_is_reloaded(tokenizer: Tokenizer) -> None:
     engine = FakeEngine(tokenizer)
+    registry = CollectorRegistry()
+    earlier = None
     for _ in range(2):
         metrics = PrefixMetrics({})
-        expose(metrics, engine)
+        earlier = expose(metrics, engine, registry, instead_of=earlier)
     metrics.answered(prompt_tokens=8, cached_tokens=4, prefill_s=None)
-    assert REGISTRY.get_sample_value("ernie_chat_prefix_cached_tokens_total") == 4
-    assert REGISTRY.get_sample_value("ernie_chat_prefix_hit_rate_tokens") == 0.5
-    assert REGISTRY.get_sample_value("ernie_chat_prefix_evicted_blocks_total") == 0
+    assert registry.get_sample_value("ernie_chat_prefix_cached_tokens_total") == 4
+    assert registry.get_sample_value("ernie_chat_prefix_hit_rate_tokens") == 0.5
+    assert registry.get_sample_value("ernie_chat_prefix_evicted_blocks_total") == 0
     for name in COUNTERS:
-        assert REGISTRY.get_sample_value(f"ernie_chat_prefix_{name}_total") is not None
+        assert registry.get_sample_value(f"ernie_chat_prefix_{name}_total") is not None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -30,11 +31,13 @@ class Recorder(Warmer):
     def __init__(self, tokenizer: Tokenizer) -> None:
         super().__init__(FakeEngine(tokenizer), PrefixMetrics({}))
         self.told: list[Prefix] = []
+        self.told_first = asyncio.Event()
         self.told_own = asyncio.Event()
         self.expected: list[Prefix] = []
 
     def hot(self, prefixes: object) -> None:
         self.told = list(prefixes)  # type: ignore[call-overload]
+        self.told_first.set()
         if any(prefix.salt for prefix in self.told):
             self.told_own.set()
 
@@ -72,9 +75,12 @@ class Parts:
         chat.commit(prepared, token_ids=ids, text=answer, stopped=False)
         await self.prefixes.answered(chat, prepared, max_tokens=64, user=user)
 
-    async def run(self, seconds: float) -> None:
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """From when the warmer was first told."""
         task = asyncio.create_task(self.prefixes.run())
-        await asyncio.sleep(seconds)
+        await asyncio.wait_for(self.warmer.told_first.wait(), 5)
+        yield
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
@@ -113,7 +119,8 @@ def test_an_instruction_is_everybodys_and_what_follows_its_users(
 
 
 async def test_the_catalogue_is_hot_from_the_start(parts: Parts) -> None:
-    await parts.run(0.05)
+    async with parts.running():
+        pass
     prompts = [parts.prompt(template("review").message.zh + "x = 1"), parts.prompt("Who are you?")]
     for prompt in prompts:
         assert max(common_length(prompt, hot.ids) for hot in parts.warmer.told) > len(prompt) - 12
@@ -126,14 +133,12 @@ async def test_what_a_user_asks_again_is_hot_for_that_user(
     monkeypatch.setattr(module, "LEARN_EVERY_S", 0.01)
     parts = Parts(tokenizer, tmp_path / "learned.json")
     said = "What did the sea say to the shore this morning?"
-    task = asyncio.create_task(parts.prefixes.run())
-    await asyncio.sleep(0.05)
-    for _ in range(2):
-        await parts.ask(parts.chat(), said, AN)
-        await parts.ask(parts.chat(), "Guests are not learned from.", GUEST)
-        await parts.ask(parts.chat(system="Mine."), "With a system prompt of its own.", AN)
-    await asyncio.wait_for(parts.warmer.told_own.wait(), 5)
-    task.cancel()
+    async with parts.running():
+        for _ in range(2):
+            await parts.ask(parts.chat(), said, AN)
+            await parts.ask(parts.chat(), "Guests are not learned from.", GUEST)
+            await parts.ask(parts.chat(system="Mine."), "With a system prompt of its own.", AN)
+        await asyncio.wait_for(parts.warmer.told_own.wait(), 5)
     (hot,) = [hot for hot in parts.warmer.told if hot.salt]
     assert list(hot.ids) == parts.prompt(said)
     assert (hot.salt, hot.shared_tokens) == parts.prefixes.access(hot.ids, AN)
@@ -143,14 +148,13 @@ async def test_what_a_user_asks_again_is_hot_for_that_user(
 async def test_learned_by_an_earlier_run(tokenizer: Tokenizer, tmp_path: Path) -> None:
     file = tmp_path / "learned.json"
     earlier = Parts(tokenizer, file)
-    task = asyncio.create_task(earlier.prefixes.run())
-    await asyncio.sleep(0.05)
-    for _ in range(2):
-        await earlier.ask(earlier.chat(), "How high is the tide at noon?", LOCAL)
-    task.cancel()
+    async with earlier.running():
+        for _ in range(2):
+            await earlier.ask(earlier.chat(), "How high is the tide at noon?", LOCAL)
     earlier.prefixes.save()
     later = Parts(tokenizer, file)
-    await later.run(0.1)
+    async with later.running():
+        pass
     assert [list(hot.ids) for hot in later.warmer.told if hot.salt] == [
         later.prompt("How high is the tide at noon?")
     ]

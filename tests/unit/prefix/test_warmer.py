@@ -12,7 +12,7 @@ from ernie_chat.chat.tokenizer import Tokenizer
 from ernie_chat.engine.interface import Delta, Request, Sampling
 from ernie_chat.prefix.engine import WarmedEngine
 from ernie_chat.prefix.metrics import PrefixMetrics
-from ernie_chat.prefix.warmer import PRIORITY, Prefix, Warmer
+from ernie_chat.prefix.warmer import MOST_SOON, PRIORITY, Prefix, Warmer
 from tests.support.engine import FakeEngine, collect, request
 
 BLOCK = 16
@@ -24,11 +24,13 @@ class CachingEngine(FakeEngine):
     def __init__(self, tokenizer: Tokenizer, *, cache_tokens: int = 4096) -> None:
         super().__init__(tokenizer, ["Hello there."], cache_tokens=cache_tokens)
         self.known: list[tuple[int, ...]] = []
+        self.reached = asyncio.Event()
         self.gate = asyncio.Event()
         self.gate.set()
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         if request.priority:
+            self.reached.set()
             await self.gate.wait()
         ids = tuple(request.prompt_ids)
         ends = range(BLOCK, len(ids), BLOCK)
@@ -71,8 +73,7 @@ class Parts:
 
     async def done(self) -> None:
         async with asyncio.timeout(5):
-            while self.warmer.pending:  # noqa: ASYNC110 - it has no reason to tell anybody
-                await asyncio.sleep(0.001)
+            await self.warmer.settled()
 
     @property
     def warm_ups(self) -> list[Request]:
@@ -130,13 +131,14 @@ async def test_a_user_stops_it_and_it_goes_on_after(parts: Parts) -> None:
     parts.engine.gate.clear()
     parts.warmer.hot([Prefix(ids=ids(64))])
     async with parts.working():
-        await asyncio.sleep(0.01)
+        await asyncio.wait_for(parts.engine.reached.wait(), 5)
         answer = parts.warmed.stream(
             Request(id="user", prompt_ids=ids(9), sampling=Sampling(temperature=0, max_tokens=9))
         )
         await anext(answer)
         parts.engine.gate.set()
-        await asyncio.sleep(0.02)
+        for _ in range(100):  # turns of the loop in which it could go on
+            await asyncio.sleep(0)
         assert parts.metrics["warm_ups_cancelled"] == 1
         assert parts.warm_ups == []
         await answer.aclose()
@@ -151,6 +153,33 @@ async def test_what_a_chat_goes_on_from_comes_before_what_is_hot(parts: Parts) -
         await parts.done()
     assert [sent.prompt_ids[0] for sent in parts.warm_ups] == [5000, 1000]
     assert len(parts.warm_ups[0].prompt_ids) == 32
+
+
+async def test_only_so_many_wait_for_their_prefill(parts: Parts) -> None:
+    for i in range(MOST_SOON + 3):
+        parts.warmer.soon(Prefix(ids=ids(32, 1000 * i)))
+    parts.warmer.soon(Prefix(ids=ids(32, 3000)))  # anew: now the last of them
+    async with parts.working():
+        await parts.done()
+    begins = [sent.prompt_ids[0] // 1000 for sent in parts.warm_ups]
+    assert begins == [*range(4, MOST_SOON + 3), 3]
+
+
+async def test_two_users_own_ends_of_a_shared_beginning_take_their_own_room(
+    tokenizer: Tokenizer,
+) -> None:
+    parts = Parts(tokenizer, cache_tokens=4 * (32 + 2 * 32))
+    common = ids(64)
+    parts.warmer.hot(
+        [
+            Prefix(ids=common, salt="an", shared_tokens=32),
+            Prefix(ids=common, salt="bo", shared_tokens=32),
+            Prefix(ids=common, salt="cy", shared_tokens=32),  # no room
+        ]
+    )
+    async with parts.working():
+        await parts.done()
+    assert {sent.cache_salt for sent in parts.warm_ups} == {"an", "bo"}
 
 
 @pytest.mark.parametrize("retouch", [0.5, None])
